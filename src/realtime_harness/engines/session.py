@@ -1,0 +1,183 @@
+"""The one session loop: a `Conversation` over any Backend. Every engine's sessions are made of it.
+
+All steps of the machine run on the event loop, one at a time; orders go to the backend in the step that made them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+
+import structlog
+
+from realtime_harness.conversation import Conversation, Output
+from realtime_harness.errors import EngineError
+from realtime_harness.realtime import events as e
+from realtime_harness.realtime import facts as f
+from realtime_harness.realtime import orders as o
+from realtime_harness.realtime.engine import Backend, Clock, EngineSession
+from realtime_harness.realtime.ids import IdMint
+from realtime_harness.realtime.items import Item
+from realtime_harness.realtime.pcm import bytes_of_ms
+from realtime_harness.realtime.session import Session
+
+OPEN_TIMEOUT_S = 30.0
+CLOSE_TIMEOUT_S = 5.0
+MAX_EVENTS_AHEAD = 2_000  # then the session waits for its reader: some minutes of speech
+APPEND_STEP_BYTES = bytes_of_ms(200)  # a long append is taken in steps, so that no other call waits for it
+_log = structlog.get_logger(__name__)
+
+
+async def open_session(
+    backend: Backend,
+    session: Session,
+    seed: Sequence[Item],
+    clock: Clock,
+    *,
+    on_close: Callable[[], None] | None = None,
+    ids: IdMint | None = None,
+) -> EngineSession:
+    """Starts a conversation over `backend` and waits until it is open. `on_close` is called once, at the end.
+
+    Raises EngineError when the backend does not open in time; the backend is closed then.
+    """
+    opened = _ConversationSession(backend, Conversation(session, seed, ids), clock, on_close)
+    opened.start()
+    try:
+        await asyncio.wait_for(opened.ready(), OPEN_TIMEOUT_S)
+    except BaseException as reason:
+        await opened.close("not opened")
+        if isinstance(reason, TimeoutError):
+            raise EngineError(f"The engine did not open within {OPEN_TIMEOUT_S:g} s.") from None
+        raise
+    return opened
+
+
+class _ConversationSession:
+    def __init__(
+        self, backend: Backend, conversation: Conversation, clock: Clock, on_close: Callable[[], None] | None
+    ) -> None:
+        self._backend = backend
+        self._conversation = conversation
+        self._clock = clock
+        self._on_close = on_close
+        self._events: asyncio.Queue[e.ServerEvent | e.EngineEvent | None] = asyncio.Queue()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._ready = asyncio.Event()
+        self._rearm = asyncio.Event()
+        self._armed_for: float | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closed = False
+
+    def start(self) -> None:
+        self._tasks = [
+            asyncio.create_task(self._guard(self._pump(), "facts")),
+            asyncio.create_task(self._guard(self._keep_time(), "time")),
+        ]
+        self._carry_out(self._conversation.begin())
+
+    async def ready(self) -> None:
+        await self._ready.wait()
+        if self._conversation.ended:
+            raise EngineError("The engine ended before it was open.")
+
+    async def send(self, event: e.ClientEvent) -> None:
+        """Waits when the reader of `events` is behind."""
+        await self._room.wait()
+        if isinstance(event, e.AudioAppend):
+            for start in range(0, len(event.audio), APPEND_STEP_BYTES):
+                piece = event.audio[start : start + APPEND_STEP_BYTES]
+                self._step(e.AudioAppend(event_id=event.event_id, audio=piece))
+                # What the detector said of this audio comes before whatever the client sends next.
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                await self._room.wait()
+        else:
+            self._step(event)
+
+    async def events(self) -> AsyncIterator[e.ServerEvent | e.EngineEvent]:
+        while (event := await self._events.get()) is not None:
+            if self._events.qsize() < MAX_EVENTS_AHEAD // 2:
+                self._room.set()
+            yield event
+
+    async def close(self, reason: str) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._room.set()
+        self._ready.set()
+        current = asyncio.current_task()
+        tasks = [task for task in self._tasks if task is not current]
+        for task in tasks:
+            task.cancel()
+        try:
+            self._backend.send(o.Stop(ref=0, reason=reason))
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._backend.close(), CLOSE_TIMEOUT_S)
+        finally:
+            self._events.put_nowait(None)
+            if self._on_close is not None:
+                self._on_close()
+
+    def _step(self, x: e.ClientEvent | f.Fact) -> None:
+        if not self._closed:
+            self._carry_out(self._conversation.handle(x, self._clock.now()))
+
+    def _carry_out(self, outputs: Sequence[Output]) -> None:
+        for output in outputs:
+            if isinstance(output, o.Order):
+                self._backend.send(output)
+            else:
+                self._events.put_nowait(output)
+        if self._conversation.opened or self._conversation.ended:
+            self._ready.set()
+        if self._events.qsize() > MAX_EVENTS_AHEAD:
+            self._room.clear()
+        if self._conversation.ended:
+            self._events.put_nowait(None)
+        due = self._conversation.wake_at()
+        if due is not None and (self._armed_for is None or due < self._armed_for):
+            self._rearm.set()
+
+    async def _pump(self) -> None:
+        async for fact in self._backend.facts():
+            await self._room.wait()
+            self._step(fact)
+
+    async def _keep_time(self) -> None:
+        """Wakes the machine when it asked to be woken."""
+        while not self._conversation.ended:
+            self._rearm.clear()
+            self._armed_for = due = self._conversation.wake_at()
+            if due is None:
+                await self._rearm.wait()
+                continue
+            if due > self._clock.now():
+                await self._first_of(self._clock.sleep_until(due), self._rearm.wait())
+            if due <= self._clock.now():
+                await self._room.wait()
+                self._carry_out(self._conversation.wake(self._clock.now()))
+
+    async def _first_of(self, *waits: Coroutine[object, object, object]) -> None:
+        tasks = [asyncio.ensure_future(wait) for wait in waits]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _guard(self, work: Coroutine[object, object, None], what: str) -> None:
+        """A task's top: whatever breaks is logged and ends this session, and no other."""
+        try:
+            await work
+        except asyncio.CancelledError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - the top of a task
+            _log.exception("session task failed", what=what)
+            lost = f.Lost("engine_failed", f"The engine failed: {type(problem).__name__}.")
+            self._step(lost)
