@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx2
 
@@ -40,10 +39,11 @@ class Hub:
         url = FILE_URL.format(
             endpoint=self._endpoint, repo=model.hub_repo, revision=model.hub_revision, path=file.hub_path
         )
-        host = urlsplit(self._endpoint).hostname or "the hub"
         timeout = httpx2.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
         headers = {"accept-encoding": "identity"}
+        host = "the hub"
         try:
+            host = httpx2.URL(self._endpoint).host or host
             with (
                 httpx2.Client(transport=self._transport, timeout=timeout, follow_redirects=True) as client,
                 client.stream("GET", url, headers=headers) as response,

@@ -1,0 +1,1 @@
+"""Resampling, speech detection, spectra and WAV: thin typed adapters over native libraries."""

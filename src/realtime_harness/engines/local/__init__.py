@@ -1,0 +1,1 @@
+"""The embedded voice agent: no key and no network."""
