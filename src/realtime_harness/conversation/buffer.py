@@ -20,6 +20,7 @@ class InputBuffer:
     epoch: int = 0
     appended: int = 0
     uncommitted_from: int = 0
+    _judged_to: int = 0
     _odd: bytes = field(default=b"")
 
     def append(self, audio: bytes) -> bytes:
@@ -38,6 +39,13 @@ class InputBuffer:
         """Milliseconds that a commit would take."""
         return ms_of_samples(self.appended - self.uncommitted_from)
 
+    def judges(self, end_sample: int) -> bool:
+        """Whether a detector's frame that ends at `end_sample` says something new of audio that is nobody's yet."""
+        if not max(self._judged_to, self.uncommitted_from) < end_sample <= self.appended:
+            return False
+        self._judged_to = end_sample
+        return True
+
     def committed(self, to_sample: int) -> None:
         """All before `to_sample` belongs to a turn, or to nobody."""
         self.uncommitted_from = to_sample
@@ -47,4 +55,5 @@ class InputBuffer:
         self.epoch += 1
         self.appended = 0
         self.uncommitted_from = 0
+        self._judged_to = 0
         self._odd = b""

@@ -38,9 +38,8 @@ class Spoken:
             span = self.ends[last + 1] - self.ends[last]
             chars += (self.texts[last + 1] - chars) * (samples - self.ends[last]) // span
         chars = min(chars, len(self.text))
-        if chars < len(self.text) and not self.text[chars].isspace():
-            cut = max(self.text.rfind(" ", 0, chars), self.text.rfind("\n", 0, chars))
-            chars = cut + 1
+        while 0 < chars < len(self.text) and _one_word(self.text[chars - 1], self.text[chars]):
+            chars -= 1
         return self.text[:chars].rstrip()
 
     def cut(self, samples: int) -> None:
@@ -52,6 +51,11 @@ class Spoken:
         self.texts[-1] = len(text)
         self.text = text
         self.samples = samples
+
+
+def _one_word(left: str, right: str) -> bool:
+    """Two letters that no cut may part. Scripts from U+2E80 on (Chinese, Japanese) have no spaces: any place will do."""
+    return not (left.isspace() or right.isspace()) and max(left, right) < "\u2e80"
 
 
 @dataclass(slots=True)
@@ -71,7 +75,7 @@ class Ledger:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._ids: set[str] = set()
-        self._calls: dict[str, bool] = {}  # call_id -> has its output
+        self._calls: dict[str, bool | None] = {}  # call_id -> has its output; None: the call was deleted
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -92,6 +96,16 @@ class Ledger:
             if entry.item.id == item_id:
                 return previous
             previous = entry.item.id
+        return None
+
+    def mirrored_before(self, item_id: str) -> str | None:
+        """The id of the nearest item before `item_id` that the backend has too: where it should put this one."""
+        previous = None
+        for entry in self._entries:
+            if entry.item.id == item_id:
+                return previous
+            if entry.mirrored:
+                previous = entry.item.id
         return None
 
     def reserve(self, item_id: str) -> None:
@@ -170,9 +184,9 @@ class Ledger:
         self._entries.remove(entry)
         match entry.item:
             case FunctionCallItem():
-                self._calls.pop(entry.item.call_id, None)
+                self._calls[entry.item.call_id] = None
             case FunctionCallOutputItem():
-                if entry.item.call_id in self._calls:
+                if self._calls.get(entry.item.call_id):
                     self._calls[entry.item.call_id] = False
             case MessageItem():
                 pass
@@ -222,6 +236,6 @@ class Ledger:
                 update={"content": (ContentPart(type="output_audio", transcript=text), *item.content[1:])}
             )
         else:
-            text = entry.spoken.heard(samples)
-            entry.cut_at = samples if entry.cut_at is None else min(samples, entry.cut_at)
+            entry.cut_at = samples = samples if entry.cut_at is None else min(samples, entry.cut_at)
+            cut_ms, text = ms_of_samples(samples), entry.spoken.heard(samples)
         return cut_ms, text

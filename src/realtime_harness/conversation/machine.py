@@ -12,24 +12,21 @@ from typing import assert_never
 from realtime_harness.conversation.buffer import MIN_COMMIT_MS, InputBuffer
 from realtime_harness.conversation.ledger import Entry, Ledger
 from realtime_harness.conversation.outbox import Outbox, Output
-from realtime_harness.conversation.output import Playhead, ResponseRun
+from realtime_harness.conversation.replies import Replies
 from realtime_harness.conversation.turns import Edge, TurnDetector
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime import facts as f
 from realtime_harness.realtime import orders as o
 from realtime_harness.realtime.ids import IdMint
-from realtime_harness.realtime.images import ImageData, read_data_url
-from realtime_harness.realtime.items import ContentPart, Item, MessageItem, read_item
-from realtime_harness.realtime.pcm import ms_of_samples
+from realtime_harness.realtime.images import ImageData
+from realtime_harness.realtime.items import ContentPart, Item, MessageItem, images_of, read_item
+from realtime_harness.realtime.pcm import ms_of_samples, samples_of_ms
 from realtime_harness.realtime.responses import ResponseParams, ResponsePlan
-from realtime_harness.realtime.session import SemanticVad, Session
+from realtime_harness.realtime.session import SemanticVad, ServerVad, Session
 from realtime_harness.realtime.wire import Json
 
-MAX_OUT_OF_BAND = 4
-CANCEL_GRACE_S = 0.3  # DESIGN: how long a cancelled response waits for its usage
-STALL_S = 60.0  # a reply of which the backend says nothing for so long has failed
-TRANSCRIPT_S = 30.0  # so has a transcript
+TRANSCRIPT_S = 30.0  # a transcript that the backend has not given by then has failed
 
 
 @dataclass(slots=True)
@@ -50,16 +47,6 @@ class _Transcript:
     deadline: float
 
 
-@dataclass(slots=True)
-class _Running:
-    """A response and the reply that feeds it."""
-
-    run: ResponseRun
-    ref: int
-    deadline: float
-    cancelling: Json | None = None  # status_details, once it is being cancelled
-
-
 class Conversation:
     """One conversation. Give every input with the monotonic time `now`, and call `wake` when `wake_at` says."""
 
@@ -67,18 +54,13 @@ class Conversation:
         self._out = Outbox(ids or IdMint())
         self._session = session.model_copy(update={"id": session.id or self._out.mint("sess")})
         self._defaults = self._session
-        self._id = self._out.mint("conv")
         self._seed = tuple(seed)
         self._ledger = Ledger()
         self._buffer = InputBuffer()
         self._detector = TurnDetector()
-        self._playhead = Playhead()
+        self._replies = Replies(self._out, self._ledger, self._out.mint("conv"))
         self._turn: _Turn | None = None
         self._transcripts: dict[int, _Transcript] = {}
-        self._active: _Running | None = None
-        self._beside: list[_Running] = []
-        self._owes_reply = False
-        self._idle_from: float | None = None
         self.opened = False
         self.ended = False
 
@@ -88,7 +70,8 @@ class Conversation:
         """The first orders. `session.created` follows when the backend is open."""
         self._out.order(o.Open, session=self._session)
         for item in self._seed:
-            self._place(item, (), None)
+            bare, images = self._prepared(item, "seed")
+            self._place(bare, images, None)
         return self._out.take()
 
     def handle(self, x: e.ClientEvent | f.Fact, now: float) -> list[Output]:
@@ -108,35 +91,21 @@ class Conversation:
 
     def wake_at(self) -> float | None:
         """When `wake` is next due."""
-        times = [transcript.deadline for transcript in self._transcripts.values()]
-        for running in self._responses():
-            times.append(running.deadline)
-            if (pace := running.run.wake_at()) is not None:
-                times.append(pace)
-        if (idle := self._idle_at()) is not None:
-            times.append(idle)
-        return min(times, default=None)
+        if self.ended:
+            return None
+        due = [transcript.deadline for transcript in self._transcripts.values()]
+        due += [time for time in (self._replies.wake_at(), self._idle_at()) if time is not None]
+        return min(due, default=None)
 
     def wake(self, now: float) -> list[Output]:
         """Does what is due."""
+        if self.ended:
+            return []
         for ref, transcript in [*self._transcripts.items()]:
             if transcript.deadline <= now:
                 self._words_failed(ref, "transcription_timeout", f"No transcript came within {TRANSCRIPT_S:g} s.")
         self._release(now)
-        for running in self._responses():
-            if running.deadline > now:
-                continue
-            if running.cancelling is not None:
-                self._finish(running, None, now)
-            else:
-                self._out.order(o.CancelReply, reply_ref=running.ref)
-                error = {
-                    "type": "server_error",
-                    "code": "engine_timeout",
-                    "message": f"The engine fell silent for {STALL_S:g} s.",
-                }
-                self._close(running, now)
-                running.run.done("failed", {"type": "failed", "error": error}, None)
+        self._replies.wake(now)
         if (idle := self._idle_at()) is not None and idle <= now:
             self._take_idle_turn(now)
         self._release(now)
@@ -167,15 +136,15 @@ class Conversation:
                 entry = self._ledger.known(event.item_id, "item_retrieve_invalid_item_id")
                 self._out.event(e.ItemRetrieved, item=entry.item.to_wire())
             case e.ItemDelete():
-                self._ledger.remove(event.item_id, "item_delete_invalid_item_id")
-                self._out.order(o.DropItem, item_id=event.item_id)
+                if self._ledger.remove(event.item_id, "item_delete_invalid_item_id").mirrored:
+                    self._out.order(o.DropItem, item_id=event.item_id)
                 self._out.event(e.ItemDeleted, item_id=event.item_id)
             case e.ItemTruncate():
                 self._truncate(event)
             case e.ResponseCreate():
                 self._create_response(event, now)
             case e.ResponseCancel():
-                self._cancel_response(event, now)
+                self._replies.cancel(event.response_id, now)
             case _:
                 assert_never(event)
 
@@ -188,21 +157,20 @@ class Conversation:
             self._detector.reset()
             if self._turn is None:
                 self._buffer.committed(self._buffer.appended)
+            else:
+                self._replies.owed = False  # whatever was to be answered ends in a turn that has no reply
         elif is_on and not was_on:
             self._turn = None
             self._detector = TurnDetector()
             self._buffer.restart()
             self._out.order(o.DropAudio, epoch=self._buffer.epoch)
-        self._idle_from = now
+        self._replies.idle_from = now
         self._out.order(o.Configure, session=self._session)
         self._out.event(e.SessionUpdated, session=self._session.to_wire())
 
     def _commit(self, now: float) -> None:
-        detecting = self._session.turn_detection is not None
-        waiting_ms = 0 if detecting and self._turn is None else self._buffer.uncommitted_ms
-        if self._turn is not None:
-            waiting_ms = ms_of_samples(self._buffer.appended - self._turn.from_sample)
-        if waiting_ms < MIN_COMMIT_MS:
+        waiting_ms = 0 if self._session.turn_detection is not None else self._buffer.uncommitted_ms
+        if self._turn is None and waiting_ms < MIN_COMMIT_MS:  # an announced turn has speech in it, however short
             raise InvalidEvent(
                 "Error committing input audio buffer: buffer too small. "
                 f"Expected at least {MIN_COMMIT_MS}ms of audio, but buffer only has {waiting_ms:.2f}ms of audio.",
@@ -213,33 +181,27 @@ class Conversation:
 
     def _create_item(self, event: e.ItemCreate) -> None:
         item = read_item(event.item)
-        if not item.id:
-            item = item.model_copy(update={"id": self._out.mint("item")})
         self._ledger.check_new(item, event.previous_item_id)
-        images: list[ImageData] = []
-        if isinstance(item, MessageItem):
-            for index, part in enumerate(item.content):
-                if part.type == "input_image":
-                    images.append(read_data_url(part.image_url or "", f"item.content[{index}].image_url"))
-                if part.type == "input_audio":
-                    raise InvalidEvent(
-                        "Items with 'input_audio' are not taken: append the audio to the input buffer and commit it.",
-                        code="invalid_value",
-                        param=f"item.content[{index}].type",
-                    )
-            if images:  # the bytes go to the backend, once; an item in memory and on the wire has none
-                bare = tuple(part.model_copy(update={"image_url": None}) for part in item.content)
-                item = item.model_copy(update={"content": bare})
-        previous = self._place(item, tuple(images), event.previous_item_id)
+        item, images = self._prepared(item, "item")
+        previous = self._place(item, images, event.previous_item_id)
         wire = item.to_wire()
         self._out.event(e.ItemAdded, item=wire, previous_item_id=previous)
         self._out.event(e.ItemDone, item=wire, previous_item_id=previous)
 
+    def _prepared(self, item: Item, param: str) -> tuple[Item, tuple[ImageData, ...]]:
+        """The item with an id, and its images apart: their bytes go to the backend, once; an item has none."""
+        images = images_of(item, param)
+        if isinstance(item, MessageItem) and images:
+            bare = tuple(part.model_copy(update={"image_url": None}) for part in item.content)
+            item = item.model_copy(update={"content": bare})
+        if not item.id:
+            item = item.model_copy(update={"id": self._out.mint("item")})
+        return item, images
+
     def _place(self, item: Item, images: tuple[ImageData, ...], previous_item_id: str | None) -> str | None:
         after = None if previous_item_id == "root" else previous_item_id
-        entry = Entry(item, mirrored=True)
-        previous = self._ledger.add(entry, after, first=previous_item_id == "root")
-        self._out.order(o.AddItem, item=item, after_id=previous, images=images)
+        previous = self._ledger.add(Entry(item, mirrored=True), after, first=previous_item_id == "root")
+        self._out.order(o.AddItem, item=item, after_id=self._ledger.mirrored_before(item.id), images=images)
         return previous
 
     def _truncate(self, event: e.ItemTruncate) -> None:
@@ -254,22 +216,8 @@ class Conversation:
         params = ResponseParams.read(event.response)
         plan = ResponsePlan.of(self._session, params)
         context = None if params.input is None else self._context(params.input)
-        if plan.out_of_band:
-            if len(self._beside) >= MAX_OUT_OF_BAND:
-                raise InvalidEvent(
-                    f"At most {MAX_OUT_OF_BAND} responses may run outside the conversation at once.",
-                    code="too_many_responses",
-                )
-        else:
-            if self._active is not None and self._active.cancelling is not None:
-                self._finish(self._active, None, now)
-            if self._active is not None:
-                raise InvalidEvent(
-                    f"Conversation already has an active response in progress: {self._active.run.id}. "
-                    "Wait until the response is finished before creating a new one.",
-                    code="conversation_already_has_active_response",
-                )
-        self._start(plan, context, now)
+        self._replies.check_room(plan.out_of_band, now)
+        self._replies.start(plan, context, now)
 
     def _context(self, given: Sequence[Json]) -> tuple[Item, ...]:
         items: list[Item] = []
@@ -285,17 +233,10 @@ class Conversation:
                     )
                 items.append(entry.item)
             else:
-                items.append(read_item(value, param))
+                item = read_item(value, param)
+                images_of(item, param)
+                items.append(item)
         return tuple(items)
-
-    def _cancel_response(self, event: e.ResponseCancel, now: float) -> None:
-        wanted = event.response_id
-        for running in self._responses():
-            by_name = wanted == running.run.id
-            if (by_name or (wanted is None and running is self._active)) and running.cancelling is None:
-                self._cancel(running, "client_cancelled", now)
-                return
-        raise InvalidEvent("Cancellation failed: no active response found", code="response_cancel_not_active")
 
     # --- facts ----------------------------------------------------------------------------------------------------
 
@@ -303,22 +244,8 @@ class Conversation:
         match fact:
             case f.SpeechProbability():
                 self._speech(fact, now)
-            case f.AudioOut() | f.TextOut() | f.PartStarted() | f.CallOut():
-                running = self._of(fact.ref)
-                if running is not None and running.cancelling is None:
-                    running.deadline = now + STALL_S
-                    running.run.accept(fact)
-            case f.ReplyStarted():
-                running = self._of(fact.ref)
-                if running is not None and running.cancelling is None:
-                    running.deadline = now + STALL_S
-            case f.ReplyEnded():
-                running = self._of(fact.ref)
-                if running is not None and running.cancelling is not None:
-                    self._finish(running, fact, now)
-                elif running is not None:
-                    running.deadline = float("inf")  # the pacer alone decides from here on
-                    running.run.accept(fact)
+            case f.ReplyStarted() | f.PartStarted() | f.TextOut() | f.AudioOut() | f.CallOut() | f.ReplyEnded():
+                self._replies.fact(fact, now)
             case f.TurnComplete():
                 if self._turn is not None and self._turn.judge_ref == fact.ref:
                     self._detector.judged(fact.p)
@@ -327,6 +254,8 @@ class Conversation:
             case f.UserTextFailed():
                 self._words_failed(fact.ref, fact.code, fact.message)
             case f.Opened():
+                if self.opened:
+                    return
                 self.opened = True
                 if fact.model and not self._session.model:
                     self._session = self._session.model_copy(update={"model": fact.model})
@@ -343,7 +272,7 @@ class Conversation:
 
     def _speech(self, fact: f.SpeechProbability, now: float) -> None:
         settings = self._session.turn_detection
-        if settings is None or fact.epoch != self._buffer.epoch:
+        if settings is None or fact.epoch != self._buffer.epoch or not self._buffer.judges(fact.end_sample):
             return
         edge = self._detector.frame(settings, fact.end_sample, fact.p)
         if edge is None:
@@ -375,19 +304,16 @@ class Conversation:
                 assert_never(edge)
 
     def _speech_started(self, interrupt: bool, now: float) -> None:
-        start = self._detector.start_sample
-        turn = _Turn(self._out.mint("item"), max(start, self._buffer.uncommitted_from))
+        # The padding never reaches into audio that an earlier turn has, so that no two turns overlap.
+        start = max(self._detector.start_sample, self._buffer.uncommitted_from)
+        turn = _Turn(self._out.mint("item"), start)
         self._turn = turn
         self._ledger.reserve(turn.item_id)
-        self._idle_from = None
+        self._replies.idle_from = None
         self._out.event(e.SpeechStarted, audio_start_ms=ms_of_samples(start), item_id=turn.item_id)
         self._out.order(o.TurnStarted, item_id=turn.item_id, from_sample=turn.from_sample)
-        active = self._active
-        if interrupt and active is not None and active.run.spoken and active.cancelling is None:
-            self._cancel(active, "turn_detected", now)
         if interrupt:
-            self._owes_reply = False  # they go on speaking: the reply is to all of it
-            self._playhead.until = now  # and what was still to be played will not be
+            self._replies.interrupt(now)
 
     def _end_turn(self, to_sample: int, now: float) -> None:
         """Commits the open turn, or what is in the buffer, as a user item. Never a reply."""
@@ -396,8 +322,9 @@ class Conversation:
         self._buffer.committed(to_sample)
         item = MessageItem(id=turn.item_id, role="user", content=(ContentPart(type="input_audio", transcript=None),))
         previous = self._ledger.add(Entry(item, mirrored=True))
+        after_id = self._ledger.mirrored_before(item.id)
         ref = self._out.order(
-            o.EndTurn, item_id=turn.item_id, from_sample=turn.from_sample, to_sample=to_sample, after_id=previous
+            o.EndTurn, item_id=turn.item_id, from_sample=turn.from_sample, to_sample=to_sample, after_id=after_id
         )
         asked = self._session.audio.input.transcription is not None
         self._transcripts[ref] = _Transcript(turn.item_id, asked, now + TRANSCRIPT_S)
@@ -431,95 +358,51 @@ class Conversation:
             self._out.event(e.TranscriptionFailed, item_id=transcript.item_id, content_index=0, error=error)
 
     def _lost(self, fact: f.Lost, now: float) -> None:
-        error = {"type": "server_error", "code": fact.code, "message": fact.message}
-        for running in self._responses():
-            if running.cancelling is not None:
-                self._finish(running, None, now)
-            else:
-                self._close(running, now)
-                running.run.done("failed", {"type": "failed", "error": error}, None)
+        for ref in [*self._transcripts]:
+            self._words_failed(ref, fact.code, fact.message)
+        self._replies.lost(fact.code, fact.message, now)
         self._out.refuse(InvalidEvent(fact.message, code=fact.code, type="server_error"))
         self._out.engine_event(e.EngineEnded(fact.code, fact.message))
         self.ended = True
 
     # --- responses ------------------------------------------------------------------------------------------------
 
-    def _responses(self) -> list[_Running]:
-        return [*([self._active] if self._active is not None else []), *self._beside]
-
-    def _of(self, ref: int) -> _Running | None:
-        return next((running for running in self._responses() if running.ref == ref), None)
-
-    def _start(self, plan: ResponsePlan, context: tuple[Item, ...] | None, now: float) -> None:
-        run = ResponseRun(self._out, self._ledger, self._playhead, plan, self._id)
-        run.created()
-        ref = self._out.order(o.Reply, plan=plan, context=context)
-        running = _Running(run, ref, now + STALL_S)
-        if plan.out_of_band:
-            self._beside.append(running)
-        else:
-            self._active = running
-            self._owes_reply = False
-        self._idle_from = None
-
     def _owe_reply(self, now: float) -> None:
         """A spoken turn has ended: answer it, now or after the response that is under way."""
-        self._owes_reply = True
-        if self._active is not None and self._active.cancelling is not None:
-            self._finish(self._active, None, now)
+        self._replies.owed = True
+        self._replies.end_cancelled(now)
         self._pay_reply(now)
 
     def _pay_reply(self, now: float) -> None:
-        if self._owes_reply and self._active is None and self._turn is None:
-            self._start(ResponsePlan.of(self._session, ResponseParams()), None, now)
-
-    def _cancel(self, running: _Running, reason: str, now: float) -> None:
-        """Stops the response at once; its one terminal event waits a moment for the usage."""
-        running.run.cut()
-        running.cancelling = {"type": "cancelled", "reason": reason}
-        running.deadline = now + CANCEL_GRACE_S
-        self._out.order(o.CancelReply, reply_ref=running.ref)
-
-    def _finish(self, running: _Running, end: f.ReplyEnded | None, now: float) -> None:
-        """The end of a response that was being cancelled."""
-        self._close(running, now)
-        running.run.done("cancelled", running.cancelling, end.usage if end else None)
-
-    def _close(self, running: _Running, now: float) -> None:
-        if running is self._active:
-            self._active = None
-            self._idle_from = max(now, self._playhead.until)
-        else:
-            self._beside.remove(running)
+        if self._replies.owed and not self._replies.busy and self._turn is None:
+            self._replies.start(ResponsePlan.of(self._session, ResponseParams()), None, now)
 
     def _release(self, now: float) -> None:
-        for running in self._responses():
-            if running.cancelling is None:
-                running.run.release(now)
-                if running.run.ended:
-                    self._close(running, now)
+        self._replies.release(now)
         self._pay_reply(now)
 
     # --- idle timeout (OpenAI Realtime: server_vad.idle_timeout_ms) -------------------------------------------------
 
     def _idle_at(self) -> float | None:
         settings = self._session.turn_detection
-        if settings is None or isinstance(settings, SemanticVad) or settings.idle_timeout_ms is None:
+        if not isinstance(settings, ServerVad) or settings.idle_timeout_ms is None:
             return None
-        if self._idle_from is None or self._active is not None or self._turn is not None:
+        if self._replies.idle_from is None or self._replies.busy or self._turn is not None:
             return None
-        return self._idle_from + settings.idle_timeout_ms / 1000
+        return self._replies.idle_from + settings.idle_timeout_ms / 1000
 
     def _take_idle_turn(self, now: float) -> None:
         """Nobody has spoken since the last answer was heard: the client asked us to take the turn then."""
-        item_id = self._out.mint("item")
-        self._turn = _Turn(item_id, self._buffer.uncommitted_from)
-        self._ledger.reserve(item_id)
+        settings = self._session.turn_detection
+        waited_ms = (settings.idle_timeout_ms or 0) if isinstance(settings, ServerVad) else 0
+        start = max(self._buffer.uncommitted_from, self._buffer.appended - samples_of_ms(waited_ms))
+        self._turn = _Turn(self._out.mint("item"), start)
+        self._ledger.reserve(self._turn.item_id)
         self._out.event(
             e.TimeoutTriggered,
-            audio_start_ms=ms_of_samples(self._buffer.uncommitted_from),
+            audio_start_ms=ms_of_samples(start),
             audio_end_ms=ms_of_samples(self._buffer.appended),
-            item_id=item_id,
+            item_id=self._turn.item_id,
         )
         self._end_turn(self._buffer.appended, now)
         self._owe_reply(now)

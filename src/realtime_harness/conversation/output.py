@@ -36,7 +36,12 @@ class Playhead:
 
     def may_release(self, now: float) -> bool:
         """More may go out: the client has less than the lead in hand."""
-        return self.until - now < LEAD_S
+        return now >= self.next_at
+
+    @property
+    def next_at(self) -> float:
+        """From when on more may go out."""
+        return self.until - LEAD_S
 
     def released(self, pcm: bytes, now: float) -> None:
         """`pcm` is out."""
@@ -69,6 +74,7 @@ class ResponseRun:
         self.id = outbox.mint("resp")
         self.calls = 0
         self._queue: deque[Queued] = deque()
+        self._odd: tuple[int, bytes] = (0, b"")  # a part's half sample
         self._open: _Open | None = None
         self._output: list[Json] = []
         self.ended = False
@@ -86,6 +92,7 @@ class ResponseRun:
         """Takes what the backend produced; what this response may not have (audio in a silent answer) is left out."""
         match fact:
             case f.AudioOut():
+                fact = self._whole(fact)
                 if not self.spoken or not fact.pcm:
                     return
             case f.PartStarted():
@@ -93,6 +100,8 @@ class ResponseRun:
                     return
             case f.CallOut():
                 choice = self.plan.tool_choice
+                if choice == "none":
+                    return
                 if isinstance(choice, ForcedTool) and (self.calls or fact.name != choice.name):
                     return  # HRP, "Answering questions": exactly one call of that name
                 if fact.name not in {tool.name for tool in self.plan.tools}:
@@ -102,10 +111,19 @@ class ResponseRun:
                 pass
         self._queue.append(fact)
 
+    def _whole(self, fact: f.AudioOut) -> f.AudioOut:
+        """Whole samples only: a half one waits for the rest of it."""
+        part, odd = self._odd
+        pcm = odd + fact.pcm if odd and part == fact.part else fact.pcm
+        size = len(pcm) - len(pcm) % BYTES_PER_SAMPLE
+        self._odd = (fact.part, pcm[size:])
+        return fact if pcm is fact.pcm and size == len(pcm) else replace(fact, pcm=pcm[:size])
+
     def wake_at(self) -> float | None:
-        """When more audio may go out."""
-        if self._queue and isinstance(self._queue[0], f.AudioOut):
-            return self._playhead.until - LEAD_S
+        """When more audio may go out; None when there is none, or too little of it."""
+        head = self._queue[0] if self._queue else None
+        if isinstance(head, f.AudioOut) and (len(self._queue) > 1 or len(head.pcm) >= LEAST_DELTA_BYTES):
+            return self._playhead.next_at
         return None
 
     def release(self, now: float) -> None:
@@ -131,10 +149,15 @@ class ResponseRun:
                     assert_never(head)
             self._queue.popleft()
 
-    def cut(self) -> None:
-        """Stops at once: what was not released never will be, and what is open is closed."""
+    def cut(self) -> f.ReplyEnded | None:
+        """Stops at once: what was not released never will be, and what is open is closed.
+
+        Returns the reply's end where the backend has already told it.
+        """
+        last = self._queue[-1] if self._queue else None
         self._queue.clear()
         self._close_message("incomplete")
+        return last if isinstance(last, f.ReplyEnded) else None
 
     def done(self, status: ResponseStatus, details: Json | None, usage: Usage | None) -> None:
         """The one terminal event."""
@@ -218,8 +241,12 @@ class ResponseRun:
                 self._queue.popleft()
                 self._queue[0] = replace(following, pcm=head.pcm + following.pcm)
                 return True
+            if isinstance(following, f.TextOut) and following.part == head.part:
+                self._queue[0], self._queue[1] = following, head  # words may lead; more audio may follow them
+                return True
+            head = self._queue[0] = replace(head, pcm=head.pcm.ljust(LEAST_DELTA_BYTES, b"\0"))  # the last of its part
         opened = self._open
-        if opened is None or opened.part != head.part:
+        if opened is None or opened.part != head.part or opened.kind != "audio":
             self._open_message(head.part, "audio")
             return True
         size = DELTA_BYTES if len(head.pcm) >= DELTA_BYTES + LEAST_DELTA_BYTES else len(head.pcm)
@@ -296,5 +323,5 @@ class ResponseRun:
         item = entry.item
         said_nothing = isinstance(item, MessageItem) and not item.text
         if not self.plan.out_of_band and not said_nothing and self._ledger.find(item.id) is not None:
-            self._outbox.order(AddItem, item=item, after_id=self._ledger.before(item.id))
+            self._outbox.order(AddItem, item=item, after_id=self._ledger.mirrored_before(item.id))
             entry.mirrored = True

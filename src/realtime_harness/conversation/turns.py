@@ -15,6 +15,7 @@ from realtime_harness.realtime.session import SemanticVad, ServerVad, TurnDetect
 
 FRAME_SAMPLES = 768  # 32 ms: 512 samples at the detector's 16 kHz
 RELEASE_MARGIN = 0.15
+LEAST_RELEASE = 0.01  # a low threshold must still let a turn end
 EARLY_MS = 160  # of silence, before recognition is worth starting: most pauses inside a sentence are shorter
 SEMANTIC_MIN_MS = 256  # of silence, before a finished sentence ends the turn
 # OpenAI Realtime, semantic_vad: the longest wait by eagerness; auto is medium.
@@ -50,7 +51,7 @@ class TurnDetector:
         if not self.speaking:
             return None
         if self._quiet_since is None:
-            if p >= threshold - RELEASE_MARGIN:
+            if p >= max(threshold - RELEASE_MARGIN, LEAST_RELEASE):
                 return None
             self._quiet_since = end_sample
         return self._quiet(settings, end_sample - self._quiet_since)

@@ -38,6 +38,8 @@ _JSON_KINDS: Mapping[str, tuple[type, str]] = {
     "content_index": (int, "integer"),
     "audio_end_ms": (int, "integer"),
 }
+# Fields that HRP does not require of an engine, and that some leave out, with what they then are.
+_LEFT_OUT: Mapping[str, Any] = {"previous_item_id": None, "content_index": 0, "output_index": 0, "usage": {}}
 _OPTIONAL = frozenset({"previous_item_id", "response_id", "event_id"})
 
 
@@ -83,11 +85,13 @@ def _client_event(raw: Json, event_id: str | None) -> e.ClientEvent:
             raise InvalidEvent(
                 f"Invalid '{name}': expected {called}; got {kind_of(value)}.", code="invalid_value", param=name
             )
-        values[name] = _audio(str(value)) if name == "audio" else value
+        values[name] = _audio(value) if name == "audio" else value
     return known(**values, extra=raw)
 
 
-def _audio(text: str) -> bytes:
+def _audio(text: Any) -> bytes:
+    if not isinstance(text, str):
+        raise InvalidEvent(f"Invalid audio: expected a base64 string; got {kind_of(text)}.", code="invalid_value")
     if len(text) > MAX_APPEND_BYTES * 4 // 3:
         raise InvalidEvent(
             f"Invalid 'audio'. An append may carry at most {MAX_APPEND_BYTES} bytes; got about {len(text) * 3 // 4}.",
@@ -141,8 +145,8 @@ def decode_server(text: str | bytes) -> e.ServerEvent | e.UnknownServerEvent:
         if name == "event_id":
             values[name] = str(raw.pop(name, ""))
             continue
-        if name not in raw and name == "previous_item_id":
-            values[name] = None
+        if name not in raw and name in _LEFT_OUT:
+            values[name] = _LEFT_OUT[name]
             continue
         if name not in raw:
             raise InvalidEvent(f"Event {kind!r} lacks its field '{name}'.", code="invalid_event", param=name)

@@ -10,6 +10,7 @@ import string
 
 _ALPHABET = string.ascii_letters + string.digits
 _LENGTHS = {"event": 21, "sess": 21, "conv": 21, "item": 21, "resp": 21, "call": 16}
+_COUNTER_CHARS = 7
 
 
 class IdMint:
@@ -22,8 +23,8 @@ class IdMint:
     def mint(self, kind: str) -> str:
         """A new id `kind_…`; `kind` is one of event, sess, conv, item, resp, call."""
         self._minted += 1
-        # The counter makes a repeat impossible; the random letters make a guess useless.
-        counter = _base62(self._minted)
+        # The counter, always as long, makes a repeat impossible; the random letters make a guess useless.
+        counter = _base62(self._minted).rjust(_COUNTER_CHARS, _ALPHABET[0])
         letters = "".join(self._source.choices(_ALPHABET, k=_LENGTHS[kind] - len(counter)))
         return f"{kind}_{letters}{counter}"
 

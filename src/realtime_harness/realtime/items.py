@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
 
 from realtime_harness.errors import InvalidEvent
-from realtime_harness.realtime.wire import Json, WireModel, refused_by
+from realtime_harness.realtime.images import ImageData, read_data_url
+from realtime_harness.realtime.wire import Json, WireModel, check_echo, refused_by
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 Role = Literal["system", "user", "assistant"]
@@ -122,7 +123,23 @@ def read_item(value: Json, param: str = "item") -> Item:
         raise refused_by(error, param) from None
     if isinstance(item, MessageItem):
         _check_content(item, param)
+    check_echo(item.to_wire(), param)
     return item
+
+
+def images_of(item: Item, param: str) -> tuple[ImageData, ...]:
+    """The images of its parts, in order, checked. Raises InvalidEvent for a bad one, and for audio."""
+    images: list[ImageData] = []
+    for index, part in enumerate(item.content if isinstance(item, MessageItem) else ()):
+        if part.type == "input_image":
+            images.append(read_data_url(part.image_url or "", f"{param}.content[{index}].image_url"))
+        elif part.type == "input_audio":
+            raise InvalidEvent(
+                "Items with 'input_audio' are not taken: append the audio to the input buffer and commit it.",
+                code="invalid_value",
+                param=f"{param}.content[{index}].type",
+            )
+    return tuple(images)
 
 
 def _check_content(item: MessageItem, param: str) -> None:

@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.realtime.pcm import RATE_HZ
-from realtime_harness.realtime.wire import Json, WireModel, kind_of, new_object, refused_by
+from realtime_harness.realtime.wire import Json, WireModel, check_echo, kind_of, new_object, refused_by
 
 MAX_TOOLS = 128
 MAX_INSTRUCTIONS_CHARS = 200_000
@@ -29,7 +29,7 @@ class ServerVad(WireModel):
     """A turn ends after `silence_duration_ms` without speech. Milliseconds; `threshold` is a probability."""
 
     type: Literal["server_vad"] = "server_vad"
-    threshold: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     prefix_padding_ms: Annotated[int, Field(ge=0, le=5_000)] = 300
     silence_duration_ms: Annotated[int, Field(ge=0, le=10_000)] = 500
     idle_timeout_ms: Annotated[int, Field(ge=5_000, le=30_000)] | None = None
@@ -77,7 +77,7 @@ class AudioOutput(WireModel):
 
     format: AudioFormat = AudioFormat()
     voice: str | Json = "marin"
-    speed: Annotated[float, Field(ge=0.25, le=1.5, strict=False)] = 1.0
+    speed: Annotated[float, Field(ge=0.25, le=1.5)] = 1.0
 
 
 class AudioSettings(WireModel):
@@ -165,6 +165,7 @@ class Session(WireModel):
         except ValidationError as error:
             raise refused_by(error, "session") from None
         check_tools(session.tools, session.tool_choice, "session")
+        check_echo(session.to_wire(), "session")
         return session
 
 

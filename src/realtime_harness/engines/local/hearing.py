@@ -14,14 +14,17 @@ from realtime_harness.audio.mel import RATE_HZ, log_mel
 from realtime_harness.audio.native import native
 from realtime_harness.audio.resample import Float32
 from realtime_harness.audio.vad import MODEL_FRAME_SAMPLES, SpeechModel
-from realtime_harness.engines.local.words_heard import is_loop, joined, without_loop
+from realtime_harness.engines.local.words_heard import is_loop, joined, number_hint, without_loop
 from realtime_harness.errors import ModelFileError
+
+__all__ = ["Heard", "Hearing", "cut_at_quiet", "number_hint"]
 
 # A 15 s window costs 0.4 of Whisper's usual 30 s; with a shorter one, or less silence at its end, it begins to loop.
 MIN_WINDOW_S = 15.0
 WINDOW_PADDING_S = 6.0
 MAX_WINDOW_S = 30.0
 CUT_FROM_S, CUT_TO_S = 18.0, 28.0  # a recording too long for one window is cut in the quietest place between these
+QUIET_SPAN_S = 0.2
 
 SPEECH_P = 0.3  # lower than for turns: a word missed here is lost
 MARGIN_S = 0.4  # kept around speech
@@ -164,8 +167,9 @@ class Hearing:
         guess = self._decode(samples, window_s, hint)
         again = is_loop(guess.text, audio_s) or (hint is not None and _echoes(guess.text, hint))
         if again:
+            first = guess.text
             guess = self._decode(samples, MAX_WINDOW_S, None)
-            if is_loop(guess.text, audio_s):
+            if is_loop(guess.text, audio_s) and guess.text != first:  # twice the same: it was said
                 guess = _Guess(without_loop(guess.text), guess.log_probability, guess.no_speech_p)
         if guess.no_speech_p > NO_SPEECH_P and guess.log_probability < UNSURE_LOG_PROBABILITY:
             guess = _Guess("", guess.log_probability, guess.no_speech_p)
@@ -205,10 +209,11 @@ def cut_at_quiet(samples_16k: Float32) -> list[Float32]:
     """The recording in windows that Whisper can take, each cut where it is quietest; joined, they are the recording."""
     windows: list[Float32] = []
     rest = samples_16k
+    span = int(QUIET_SPAN_S * RATE_HZ)
     while len(rest) > MAX_WINDOW_S * RATE_HZ:
         start, end = int(CUT_FROM_S * RATE_HZ), int(CUT_TO_S * RATE_HZ)
-        energy = np.convolve(np.square(rest[start:end]), np.ones(RATE_HZ // 5, np.float32), mode="same")
-        cut = start + int(energy.argmin())
+        total = np.concatenate((np.zeros(1), np.cumsum(np.square(rest[start:end], dtype=np.float64))))
+        cut = start + int((total[span:] - total[:-span]).argmin()) + span // 2
         windows.append(rest[:cut])
         rest = rest[cut:]
     windows.append(rest)
