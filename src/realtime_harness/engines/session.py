@@ -43,8 +43,8 @@ async def open_session(
     Raises EngineError when the backend does not open in time; the backend is closed then.
     """
     opened = _ConversationSession(backend, Conversation(session, seed, ids), clock, on_close)
-    opened.start()
     try:
+        opened.start()
         await asyncio.wait_for(opened.ready(), OPEN_TIMEOUT_S)
     except BaseException as reason:
         await opened.close("not opened")
@@ -69,6 +69,7 @@ class _ConversationSession:
         self._rearm = asyncio.Event()
         self._armed_for: float | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._lost: e.EngineEnded | None = None
         self._closed = False
 
     def start(self) -> None:
@@ -80,8 +81,8 @@ class _ConversationSession:
 
     async def ready(self) -> None:
         await self._ready.wait()
-        if self._conversation.ended:
-            raise EngineError("The engine ended before it was open.")
+        if self._lost is not None:
+            raise EngineError(f"The engine ended before it was open: {self._lost.message}")
 
     async def send(self, event: e.ClientEvent) -> None:
         """Waits when the reader of `events` is behind."""
@@ -114,39 +115,59 @@ class _ConversationSession:
         for task in tasks:
             task.cancel()
         try:
-            self._backend.send(o.Stop(ref=0, reason=reason))
             await asyncio.gather(*tasks, return_exceptions=True)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._backend.close(), CLOSE_TIMEOUT_S)
+            await self._close_backend(reason)
         finally:
             self._events.put_nowait(None)
             if self._on_close is not None:
                 self._on_close()
+
+    async def _close_backend(self, reason: str) -> None:
+        try:
+            self._backend.send(o.Stop(ref=0, reason=reason))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._backend.close(), CLOSE_TIMEOUT_S)
+        except Exception:  # noqa: BLE001 - the end of a session: what breaks here may not keep the rest from being freed
+            _log.exception("engine did not close")
 
     def _step(self, x: e.ClientEvent | f.Fact) -> None:
         if not self._closed:
             self._carry_out(self._conversation.handle(x, self._clock.now()))
 
     def _carry_out(self, outputs: Sequence[Output]) -> None:
+        problem: Exception | None = None
         for output in outputs:
             if isinstance(output, o.Order):
-                self._backend.send(output)
-            else:
-                self._events.put_nowait(output)
+                problem = self._ordered(output) or problem
+                continue
+            self._events.put_nowait(output)
+            if isinstance(output, e.EngineEnded):
+                self._lost = output
+                self._events.put_nowait(None)
         if self._conversation.opened or self._conversation.ended:
             self._ready.set()
         if self._events.qsize() > MAX_EVENTS_AHEAD:
             self._room.clear()
-        if self._conversation.ended:
-            self._events.put_nowait(None)
+        if problem is not None and not self._conversation.ended:
+            self._step(_failed(problem))
         due = self._conversation.wake_at()
         if due is not None and (self._armed_for is None or due < self._armed_for):
             self._rearm.set()
+
+    def _ordered(self, order: o.Order) -> Exception | None:
+        """Sends one order. A backend that breaks ends this session, not whoever caused the order."""
+        try:
+            self._backend.send(order)
+        except Exception as problem:  # noqa: BLE001 - as at the top of a task
+            _log.exception("engine took no order", order=type(order).__name__)
+            return problem
+        return None
 
     async def _pump(self) -> None:
         async for fact in self._backend.facts():
             await self._room.wait()
             self._step(fact)
+        self._step(f.Lost("engine_ended", "The engine's session ended without saying why."))
 
     async def _keep_time(self) -> None:
         """Wakes the machine when it asked to be woken."""
@@ -161,6 +182,7 @@ class _ConversationSession:
             if due <= self._clock.now():
                 await self._room.wait()
                 self._carry_out(self._conversation.wake(self._clock.now()))
+                await asyncio.sleep(0)  # however much is due, everyone else has a turn
 
     async def _first_of(self, *waits: Coroutine[object, object, object]) -> None:
         tasks = [asyncio.ensure_future(wait) for wait in waits]
@@ -179,5 +201,8 @@ class _ConversationSession:
             raise
         except Exception as problem:  # noqa: BLE001 - the top of a task
             _log.exception("session task failed", what=what)
-            lost = f.Lost("engine_failed", f"The engine failed: {type(problem).__name__}.")
-            self._step(lost)
+            self._step(_failed(problem))
+
+
+def _failed(problem: Exception) -> f.Lost:
+    return f.Lost("engine_failed", f"The engine failed: {type(problem).__name__}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import binascii
 import dataclasses
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, get_args
 
 import orjson
@@ -146,7 +147,7 @@ def decode_server(text: str | bytes) -> e.ServerEvent | e.UnknownServerEvent:
             values[name] = str(raw.pop(name, ""))
             continue
         if name not in raw and name in _LEFT_OUT:
-            values[name] = _LEFT_OUT[name]
+            values[name] = copy(_LEFT_OUT[name])
             continue
         if name not in raw:
             raise InvalidEvent(f"Event {kind!r} lacks its field '{name}'.", code="invalid_event", param=name)

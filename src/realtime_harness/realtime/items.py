@@ -18,6 +18,7 @@ Role = Literal["system", "user", "assistant"]
 MAX_TEXT_CHARS = 200_000  # an echoed item stays far below the 1 MiB frames that clients accept
 _INPUT_PARTS = {"user": ("input_text", "input_audio", "input_image"), "system": ("input_text",)}
 _OUTPUT_PARTS = ("output_text", "output_audio", "text", "audio")
+_NOW = {"text": "output_text", "audio": "output_audio"}  # names of the beta, still sent
 
 
 class ContentPart(WireModel):
@@ -123,6 +124,9 @@ def read_item(value: Json, param: str = "item") -> Item:
         raise refused_by(error, param) from None
     if isinstance(item, MessageItem):
         _check_content(item, param)
+        if item.role == "assistant":
+            parts = tuple(part.model_copy(update={"type": _NOW.get(part.type, part.type)}) for part in item.content)
+            item = item.model_copy(update={"content": parts})
     check_echo(item.to_wire(), param)
     return item
 
