@@ -8,6 +8,8 @@ HarnessError
 +-- MindError          a chat model could not answer
 +-- EngineError        an engine failed in a way that ends its session
 +-- TooSlow            a client does not read what it is sent
++-- ConnectFailed      a server that cannot be reached, or lets nobody in (seen by our client)
++-- Disconnected       a connection that is over (seen by our client)
 
 Each says what was expected, what came, and what to do. None carries a secret.
 """
@@ -76,3 +78,20 @@ class EngineError(HarnessError):
 
 class TooSlow(HarnessError):
     """A client that does not read what it is sent, past the transport's bound."""
+
+
+class ConnectFailed(HarnessError):
+    """A server that cannot be reached or does not let us in. `status` is the HTTP status of its answer, if it gave one."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Disconnected(HarnessError):
+    """A connection that is over: the close code (RFC 6455) and reason that came, 1006 where none did."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"The connection was closed with code {code}: {reason or 'no reason given'}.")
+        self.code = code
+        self.reason = reason

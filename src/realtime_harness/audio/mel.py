@@ -25,16 +25,24 @@ _LINEAR_HZ_PER_MEL = 200.0 / 3.0
 _BEND_HZ = 1_000.0
 _BEND_MEL = _BEND_HZ / _LINEAR_HZ_PER_MEL
 _LOG_STEP = math.log(6.4) / 27.0
+_FLOOR_LOG10 = -10.0
 _RANGE_LOG10 = 8.0  # quieter than the loudest by more than this is cut off
 
 
-def log_mel(samples_16k: Float32) -> Float32:
-    """The log-mel spectrum, shape (80, len // 160). Needs more than 200 samples."""
-    padded = np.pad(samples_16k, WINDOW_SAMPLES // 2, mode="reflect")
-    frames = np.lib.stride_tricks.sliding_window_view(padded, WINDOW_SAMPLES)[::HOP_SAMPLES][:-1]
+def log_mel(samples_16k: Float32, length_samples: int | None = None) -> Float32:
+    """The log-mel spectrum, shape (80, samples // 160). Needs more than 200 samples.
+
+    With `length_samples`, of the recording with digital silence after it to that length; what is beyond is cut off.
+    """
+    length = len(samples_16k) if length_samples is None else length_samples
+    kept = samples_16k[:length]
+    sounding = min(length, len(kept) + WINDOW_SAMPLES)  # beyond, every window holds nothing but silence
+    padded = np.pad(np.pad(kept, (0, sounding - len(kept))), WINDOW_SAMPLES // 2, mode="reflect")
+    frames = np.lib.stride_tricks.sliding_window_view(padded, WINDOW_SAMPLES)[::HOP_SAMPLES][: sounding // HOP_SAMPLES]
     spectrum = np.fft.rfft(frames * _window(), axis=1)
     power = (spectrum.real**2 + spectrum.imag**2).astype(np.float32)
-    bands = np.log10(np.maximum(_filters() @ power.T, np.float32(1e-10)))
+    bands = np.full((BANDS, length // HOP_SAMPLES), _FLOOR_LOG10, np.float32)
+    bands[:, : len(frames)] = np.log10(np.maximum(_filters() @ power.T, np.float32(10**_FLOOR_LOG10)))
     floored = np.maximum(bands, bands.max() - np.float32(_RANGE_LOG10))
     return ((floored + np.float32(4)) / np.float32(4)).astype(np.float32)
 

@@ -205,9 +205,11 @@ class ResponseRun:
 
     def _add(self, entry: Entry, output_index: int) -> None:
         self._outbox.event(e.OutputItemAdded, response_id=self.id, output_index=output_index, item=entry.item.to_wire())
-        if not self.plan.out_of_band:
-            previous = self._ledger.add(entry)
-            self._outbox.event(e.ItemAdded, item=entry.item.to_wire(), previous_item_id=previous)
+        if self.plan.out_of_band:
+            self._ledger.reserve(entry.item.id)
+            return
+        previous = self._ledger.add(entry)
+        self._outbox.event(e.ItemAdded, item=entry.item.to_wire(), previous_item_id=previous)
 
     def _where(self, opened: _Open) -> Json:
         return {

@@ -71,6 +71,7 @@ class _ConversationSession:
         self._tasks: list[asyncio.Task[None]] = []
         self._lost: e.EngineEnded | None = None
         self._closed = False
+        self._closing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         self._tasks = [
@@ -105,30 +106,28 @@ class _ConversationSession:
             yield event
 
     async def close(self, reason: str) -> None:
-        if self._closed:
-            return
-        self._closed = True
+        if self._closing is None:
+            self._closed = True
+            self._closing = asyncio.create_task(self._close(reason, asyncio.current_task()))
+        await asyncio.shield(self._closing)  # a caller that is cancelled leaves nothing behind
+
+    async def _close(self, reason: str, caller: asyncio.Task[object] | None) -> None:
         self._room.set()
         self._ready.set()
-        current = asyncio.current_task()
-        tasks = [task for task in self._tasks if task is not current]
+        self._ordered(o.Stop(ref=0, reason=reason))
+        tasks = [task for task in self._tasks if task is not caller]
         for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         try:
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await self._close_backend(reason)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._backend.close(), CLOSE_TIMEOUT_S)
+        except Exception:  # noqa: BLE001 - the top of a task
+            _log.exception("engine did not close")
         finally:
             self._events.put_nowait(None)
             if self._on_close is not None:
                 self._on_close()
-
-    async def _close_backend(self, reason: str) -> None:
-        try:
-            self._backend.send(o.Stop(ref=0, reason=reason))
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._backend.close(), CLOSE_TIMEOUT_S)
-        except Exception:  # noqa: BLE001 - the end of a session: what breaks here may not keep the rest from being freed
-            _log.exception("engine did not close")
 
     def _step(self, x: e.ClientEvent | f.Fact) -> None:
         if not self._closed:

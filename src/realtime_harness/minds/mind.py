@@ -6,7 +6,7 @@ that a mind that can keep work between requests (a prompt cache, a warm slot) kn
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -126,7 +126,7 @@ class Mind(Protocol):
         """
         ...
 
-    def complete(self, request: ChatRequest, deadline: float) -> AsyncIterator[ChatChunk]:
+    def complete(self, request: ChatRequest, deadline: float) -> AsyncGenerator[ChatChunk]:
         """Answer. `deadline` is in the event loop's monotonic seconds.
 
         `aclose()` on the iterator (it is an async generator) stops the model's work within 0.1 s.

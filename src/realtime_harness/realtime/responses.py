@@ -117,8 +117,8 @@ class ResponsePlan:
 
 
 def voice_name(voice: str | Json) -> str:
-    """A voice is a name, or an object with an id (a custom voice)."""
-    return voice if isinstance(voice, str) else str(voice.get("id", ""))
+    """A voice is a name, or an object with an id (a custom voice). At most 256 characters: every response echoes it."""
+    return (voice if isinstance(voice, str) else str(voice.get("id", "")))[:256]
 
 
 @dataclass(frozen=True, slots=True)

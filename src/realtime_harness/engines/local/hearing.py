@@ -177,10 +177,9 @@ class Hearing:
 
     def _decode(self, samples: Float32, window_s: float, hint: str | None) -> _Guess:
         size = int(window_s * RATE_HZ)
-        window = np.pad(samples[:size], (0, max(0, size - len(samples))))
         prompt = [*self._hint_tokens(hint), *self._prefix]
         budget = len(prompt) + SPARE_TOKENS + int(len(samples) / RATE_HZ * TOKENS_PER_S)
-        features = self._storage.from_array(np.ascontiguousarray(log_mel(window)[None]))
+        features = self._storage.from_array(np.ascontiguousarray(log_mel(samples, size)[None]))
         (result,) = self._model.generate(
             features,
             [prompt],

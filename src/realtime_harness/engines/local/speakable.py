@@ -22,8 +22,9 @@ _CONSTRUCT = re.compile(
 )
 _HOST = re.compile(r"(?:\w+://)?(?:www\.)?([\w.-]+)", re.IGNORECASE)
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_MARK_WITHIN = re.compile(r"(?<=\w)[_|~<>\\]+(?=\w)")
 _MARKS = re.compile(r"[*_`~#|<>\\]+")
-_LIST_MARK = re.compile(r"[-*+•·]+|#{1,6}|>+|\|?[-:|]{3,}\|?|[*_]{3,}")
+_LIST_MARK = re.compile(r"[-*•·]+|#{1,6}|>+|\|?[-:|]{3,}\|?|[*_]{3,}")
 _REPEATED = re.compile(r"([^\w\s])\1+")
 # Double and single curly quotes, en dash, ideographic full stop; NFKC does the full-width ones.
 _PUNCTUATION = str.maketrans("\u201c\u201d\u2018\u2019\u2013\u3002", "\"\"''-.")
@@ -107,7 +108,7 @@ def _word(word: str) -> str:
         return ""
     if _EMAIL.fullmatch(word.strip(".,;:!?()")):
         return _ascii(word.replace("@", " at ").replace(".", " dot ", word.count(".") - word.endswith(".")))
-    word = _MARKS.sub(" ", word) if not re.fullmatch(r"[<>]=?", word) else word
+    word = _MARKS.sub("", _MARK_WITHIN.sub(" ", word)) if not re.fullmatch(r"[<>]=?", word) else word
     word = _REPEATED.sub(r"\1", _ascii(word)).strip()
     if not any(character.isalnum() for character in word):
         return word if word in {"+", "=", "&", "%", "<", ">", "/", "—"} else ""

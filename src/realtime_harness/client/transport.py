@@ -1,0 +1,125 @@
+"""What carries text frames: a WebSocket for real, a pair of queues in tests."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+from urllib.parse import quote, urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+
+from realtime_harness.errors import ConfigError, ConnectFailed, Disconnected
+from realtime_harness.realtime.wire import load_object
+
+OPEN_TIMEOUT_S = 20.0
+MAX_SHOWN_CHARS = 300
+_SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+
+
+class Transport(Protocol):
+    """Both directions of one connection. `receive` and `send` raise Disconnected once it is over."""
+
+    async def send(self, text: str) -> None: ...
+    async def receive(self) -> str: ...
+    async def close(self) -> None: ...
+
+
+def hrp_url(url: str, model: str | None = None) -> str:
+    """The WebSocket's URL for a server's root, its /v1, or the full path. Raises ConfigError for what is no URL."""
+    if "://" not in url:
+        url = f"http://{url}"
+    try:
+        parts = urlsplit(url)
+        scheme = _SCHEMES.get(parts.scheme)
+        _ = parts.port  # raises for what is no port
+    except ValueError as problem:
+        raise ConfigError(f"{url!r} is no URL: {problem}.") from None
+    if scheme is None or not parts.hostname:
+        raise ConfigError(f"Expected a URL such as http://127.0.0.1:8080; got {url!r}.")
+    path = parts.path.rstrip("/")
+    if not path.endswith("/realtime"):
+        path += "/realtime" if path.endswith("/v1") else "/v1/realtime"
+    query = parts.query or (f"model={quote(model, safe='')}" if model else "")
+    return f"{scheme}://{parts.netloc}{path}" + (f"?{query}" if query else "")
+
+
+class WebSocketTransport:
+    """A live WebSocket. An async context, which closes it."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+
+    async def send(self, text: str) -> None:
+        """Waits while the server does not read."""
+        try:
+            await self._connection.send(text)
+        except ConnectionClosed as closed:
+            raise _ended(closed) from None
+
+    async def receive(self) -> str:
+        """The next frame, as text."""
+        try:
+            return await self._connection.recv(decode=True)
+        except ConnectionClosed as closed:
+            raise _ended(closed) from None
+
+    async def close(self) -> None:
+        """Says goodbye and waits for the other side's, for a while."""
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+async def connect_websocket(url: str, key: str | None, *, open_timeout_s: float = OPEN_TIMEOUT_S) -> WebSocketTransport:
+    """Connects. Raises ConnectFailed that says what is wrong: nobody there, a wrong key, no room."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        connection = await connect(
+            url,
+            additional_headers=headers,
+            open_timeout=open_timeout_s,
+            max_size=None,
+            compression=None,
+            proxy=None if _is_loopback(url) else True,
+        )
+    except InvalidStatus as answer:
+        raise _refused(url, answer) from None
+    except TimeoutError:
+        raise ConnectFailed(f"{url} did not answer within {open_timeout_s:g} s.") from None
+    except OSError as problem:
+        raise ConnectFailed(f"Nothing answers at {url} ({problem}). Is it running? Start it with: rth serve") from None
+    except (InvalidHandshake, InvalidURI, ValueError) as problem:
+        raise ConnectFailed(f"{url} is no realtime WebSocket: {problem}.") from None
+    return WebSocketTransport(connection)
+
+
+def _refused(url: str, answer: InvalidStatus) -> ConnectFailed:
+    status = answer.response.status_code
+    said = ""
+    try:
+        error = load_object(bytes(answer.response.body)).get("error")
+        said = str(error.get("message", "")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType]
+    except Exception:  # noqa: BLE001 - whatever a stranger's error page holds
+        said = bytes(answer.response.body).decode(errors="replace")
+    if status == 401:
+        said = f"The key is wrong or missing. {said}"
+    elif status == 404:
+        said = f"There is no realtime endpoint here. {said}"
+    return ConnectFailed(f"{url} answered HTTP {status}. {said[:MAX_SHOWN_CHARS]}".strip(), status=status)
+
+
+def _ended(closed: ConnectionClosed) -> Disconnected:
+    if closed.rcvd is not None:
+        return Disconnected(closed.rcvd.code, closed.rcvd.reason)
+    return Disconnected(1006, "the line was cut")
+
+
+def _is_loopback(url: str) -> bool:
+    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")

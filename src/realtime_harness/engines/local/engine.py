@@ -1,0 +1,63 @@
+"""The local engine: an embedded voice agent, with no key and no network."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+
+from realtime_harness.engines.local.backend import LocalBackend
+from realtime_harness.engines.local.workshop import Workshop
+from realtime_harness.engines.session import open_session
+from realtime_harness.errors import ConfigError, Refused
+from realtime_harness.realtime.engine import Clock, EngineSession, Profile
+from realtime_harness.realtime.items import Item
+from realtime_harness.realtime.session import Session
+
+DEFAULT_CAPACITY = 4
+CAPACITY_VARIABLE = "RTH_LOCAL_CAPACITY"
+
+
+class LocalEngine:
+    """Sessions over one set of loaded models. Make it by `engines.local.load`."""
+
+    def __init__(self, workshop: Workshop, capacity: int) -> None:
+        self._workshop = workshop
+        self._capacity = capacity
+        self._open = 0
+        self._names = itertools.count(1)
+        self.profile = Profile(name="local", model=f"local/{workshop.mind.name}")
+
+    @property
+    def capacity(self) -> int:
+        """Sessions that may be open at once."""
+        return self._capacity
+
+    async def open(self, session: Session, seed: Sequence[Item], clock: Clock) -> EngineSession:
+        """Raises Refused (`capacity`) when as many sessions are open as fit."""
+        if self._open >= self._capacity:
+            raise Refused(
+                "capacity",
+                f"This engine takes {self._capacity} calls at once, and all are taken. Try again when one has ended, "
+                f"or set {CAPACITY_VARIABLE}.",
+            )
+        backend = LocalBackend(self._workshop, f"session-{next(self._names)}", self.profile.model)
+        self._open += 1  # given back by `_ended`, which open_session calls at the end, whatever the end is
+        return await open_session(backend, session, seed, clock, on_close=self._ended)
+
+    async def close(self) -> None:
+        """Frees the models and ends every thread."""
+        await self._workshop.close()
+
+    def _ended(self) -> None:
+        self._open -= 1
+
+
+def read_capacity() -> int:
+    """The setting, or the default. Raises ConfigError."""
+    value = os.environ.get(CAPACITY_VARIABLE)
+    if value is None:
+        return DEFAULT_CAPACITY
+    if not value.isdigit() or not 1 <= int(value) <= 1_000:
+        raise ConfigError(f"{CAPACITY_VARIABLE}: expected a number of calls from 1 to 1000; got {value!r}.")
+    return int(value)

@@ -1,0 +1,84 @@
+"""Which tool, if any, a sentence asks for: a few examples made from the tools, and a grammar of their names.
+
+A small model's own tool format is not to be relied on (a required call is not enforced for every template), so the
+choice is a separate, tiny prompt. Its long beginning depends on the tools alone, and stays read in a slot of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from realtime_harness.minds.chatml import Part, answer_head, render
+from realtime_harness.minds.mind import ChatMessage, ChatTool
+
+REPLY = "reply"
+
+_SMALL_TALK = (
+    "How are you?",
+    "My name is Tom.",
+    "What is two plus two?",
+    "I like music.",
+    "What is the capital of Italy?",
+    "Yes.",
+    "Tell me about yourself.",
+    "I had a long day at work.",
+)
+
+# A tool that answers a definite question ("Answer the on-screen question ...") is meant for the moment the question is
+# put to the model, and then the client forces it. Speech about the question does not ask for it. A tool that answers
+# any question ("Answer a question about our prices", "Answer the caller's question") is an ordinary one.
+_ANSWERS_THE_QUESTION = re.compile(
+    r"^\W*(?:answer|respond to|reply to|rate|rank)\s+(?:the|this|that)\s+(?!\w+['\u2019]s\b|user|caller|customer|person)",
+    re.IGNORECASE,
+)
+
+
+def routable(tools: Sequence[ChatTool]) -> tuple[ChatTool, ...]:
+    """The tools that speech may ask for."""
+    return tuple(tool for tool in tools if not _ANSWERS_THE_QUESTION.match(tool.description))
+
+
+def beginning(tools: Sequence[ChatTool], *, may_reply: bool) -> tuple[Part, ...]:
+    """The part of the prompt that depends on the tools alone."""
+    lines = ["Decide what the user's sentence asks for. Answer with one word."]
+    if may_reply:
+        lines.append(f"{REPLY} = conversation, general questions, stories, opinions")
+    lines += [f"{tool.name} = {_purpose(tool)}" for tool in tools]
+    shown: list[ChatMessage] = [ChatMessage("system", "\n".join(lines))]
+    for index, tool in enumerate(tools):
+        purpose = _purpose(tool)
+        shown += _example(f"Please {purpose[0].lower()}{purpose[1:].rstrip('.')}.", tool.name)
+        if may_reply:
+            shown += _example(_SMALL_TALK[index % len(_SMALL_TALK)], REPLY)
+        shown += _example(f"Use the {tool.name.replace('_', ' ')} tool.", tool.name)
+    if may_reply:
+        for sentence in _SMALL_TALK[len(tools) :]:
+            shown += _example(sentence, REPLY)
+    return render(shown)
+
+
+def ending(sentence: str) -> tuple[Part, ...]:
+    """The part that asks about `sentence`."""
+    return (*render((ChatMessage("user", sentence),)), *answer_head())
+
+
+def words(tools: Sequence[ChatTool], *, may_reply: bool) -> tuple[str, ...]:
+    """What the model may answer."""
+    return (*((REPLY,) if may_reply else ()), *(tool.name for tool in tools))
+
+
+def settled(text: str, choices: Sequence[str]) -> str | None:
+    """The only choice that begins with `text`, if there is only one: the model need not finish the word."""
+    fitting = [choice for choice in choices if choice.startswith(text)]
+    if text in fitting and len(fitting) > 1:
+        return None
+    return fitting[0] if len(fitting) == 1 and text else None
+
+
+def _purpose(tool: ChatTool) -> str:
+    return (tool.description or tool.name.replace("_", " ")).split("\n")[0].strip() or tool.name
+
+
+def _example(sentence: str, answer: str) -> list[ChatMessage]:
+    return [ChatMessage("user", sentence), ChatMessage("assistant", answer)]

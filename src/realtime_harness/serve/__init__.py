@@ -1,0 +1,8 @@
+"""Surfaces: one small module for each, over `Calls`. Never sees an engine."""
+
+from realtime_harness.serve.application import create_app
+from realtime_harness.serve.auth import KeyRing
+from realtime_harness.serve.limits import ServeLimits
+from realtime_harness.serve.server import Server, listen
+
+__all__ = ["KeyRing", "ServeLimits", "Server", "create_app", "listen"]

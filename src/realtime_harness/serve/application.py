@@ -1,0 +1,27 @@
+"""The Starlette application: every surface over one `Calls`."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+
+from realtime_harness.call import CallLimits, Calls
+from realtime_harness.clock import SystemClock
+from realtime_harness.realtime.engine import Clock
+from realtime_harness.serve.auth import KeyRing
+from realtime_harness.serve.health import HealthEndpoint
+from realtime_harness.serve.hrp import HrpEndpoint
+from realtime_harness.serve.limits import ServeLimits
+from realtime_harness.serve.page import PageEndpoint
+
+
+def create_app(
+    calls: Calls,
+    keys: KeyRing,
+    *,
+    clock: Clock | None = None,
+    limits: ServeLimits | None = None,
+    call_limits: CallLimits | None = None,
+) -> Starlette:
+    """All surfaces. `calls` is entered and made ready by whoever owns it, not here."""
+    hrp = HrpEndpoint(calls, keys, clock or SystemClock(), limits or ServeLimits(), call_limits or CallLimits())
+    return Starlette(routes=[*hrp.routes(), *HealthEndpoint(calls).routes(), *PageEndpoint().routes()])

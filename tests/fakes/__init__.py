@@ -1,0 +1,1 @@
+"""Doubles that tests of several rooms share."""
