@@ -45,12 +45,12 @@ class _Guess:
 class LocalBackend:
     """One session's pipeline. `name` tells it apart in the mind; `model` is what the session goes by."""
 
-    def __init__(self, workshop: Workshop, name: str, model: str) -> None:
+    def __init__(self, workshop: Workshop, ears: Ears, name: str, model: str) -> None:
         self._workshop = workshop
         self._name = name
         self._model = model
         self._facts: asyncio.Queue[f.Fact | None] = asyncio.Queue()
-        self._ears = Ears()
+        self._ears = ears
         self._session = Session()
         self._history = History()
         self._guess: _Guess | None = None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 from collections.abc import Sequence
 
 from realtime_harness.engines.local.backend import LocalBackend
+from realtime_harness.engines.local.ears import Ears
 from realtime_harness.engines.local.workshop import Workshop
 from realtime_harness.engines.session import open_session
 from realtime_harness.errors import ConfigError, Refused
@@ -41,8 +43,14 @@ class LocalEngine:
                 f"This engine takes {self._capacity} calls at once, and all are taken. Try again when one has ended, "
                 f"or set {CAPACITY_VARIABLE}.",
             )
-        backend = LocalBackend(self._workshop, f"session-{next(self._names)}", self.profile.model)
-        self._open += 1  # given back by `_ended`, which open_session calls at the end, whatever the end is
+        self._open += 1
+        try:
+            ears = await asyncio.to_thread(Ears)  # a detector takes a tenth of a second to make
+            backend = LocalBackend(self._workshop, ears, f"session-{next(self._names)}", self.profile.model)
+        except BaseException:
+            self._ended()
+            raise
+        # From here on the place is given back by open_session, whatever the end is.
         return await open_session(backend, session, seed, clock, on_close=self._ended)
 
     async def close(self) -> None:
