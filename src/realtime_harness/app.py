@@ -47,7 +47,7 @@ async def _load_mind(chosen: str) -> Mind:
         name = sizes[chosen]
     else:
         raise ConfigError(f"RTH_MIND: expected embedded, {' or '.join(sizes)}; got {chosen[:60]!r}.")
-    return await EmbeddedMind.load(store.file(name))
+    return await EmbeddedMind.load(await asyncio.to_thread(store.file, name))
 
 
 async def serve(
@@ -77,17 +77,22 @@ async def serve(
         finally:
             loading.cancel()
             await asyncio.gather(loading, return_exceptions=True)
-    if not loading.cancelled() and (problem := loading.exception()) is not None:
+    if loading.cancelled():
+        return
+    if (problem := loading.exception()) is not None:
         raise problem
+    for engine in loading.result().values():
+        await engine.close()
 
 
-async def _load(calls: Calls, load: LoadEngines, on_ready: Callable[[], None]) -> None:
+async def _load(calls: Calls, load: LoadEngines, on_ready: Callable[[], None]) -> Mapping[str, Engine]:
     engines = await load()
     calls.ready(engines, DEFAULT_ENGINE if DEFAULT_ENGINE in engines else next(iter(engines)))
     on_ready()
+    return engines
 
 
-def _stop_where_failed(loading: asyncio.Task[None], server: Server) -> None:
+def _stop_where_failed(loading: asyncio.Task[Mapping[str, Engine]], server: Server) -> None:
     if not loading.cancelled() and loading.exception() is not None:
         server.should_exit = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -107,6 +108,11 @@ def call_tool(session: ScriptedSession, name: str, arguments: str) -> None:
     session.say(e.ResponseDone, response={**response, "status": "completed", "usage": {}})
 
 
+def is_loud(audio: bytes) -> bool:
+    samples = array("h", audio[: len(audio) // 2 * 2])
+    return max(map(abs, samples), default=0) > 500
+
+
 def conversational(session: ScriptedSession, event: e.ClientEvent) -> None:
     """Hears a turn when sound (not silence) is followed by silence, and answers it; answers `response.create`."""
     match event:
@@ -116,7 +122,7 @@ def conversational(session: ScriptedSession, event: e.ClientEvent) -> None:
         case e.AudioAppend(audio=audio):
             before = session.appended
             session.appended += len(audio)
-            sound = any(audio)
+            sound = is_loud(audio)
             if sound and session.speaking_from is None:
                 session.speaking_from = before // 48
             elif not sound and (start := session.speaking_from) is not None:
@@ -149,6 +155,7 @@ class ScriptedEngine:
         self.capacity = capacity
         self.sessions: list[ScriptedSession] = []
         self.open_now = 0
+        self.closed = False
         self.problem: Exception | None = None
 
     async def open(self, session: Session, seed: Sequence[Item], clock: Clock) -> ScriptedSession:
@@ -160,6 +167,9 @@ class ScriptedEngine:
         opened = ScriptedSession(session, self.script, self._freed)
         self.sessions.append(opened)
         return opened
+
+    async def close(self) -> None:
+        self.closed = True
 
     def _freed(self) -> None:
         self.open_now -= 1

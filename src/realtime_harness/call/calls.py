@@ -44,22 +44,24 @@ class Calls:
         self._state: State = "starting"
         self._calls: dict[str, RunningCall] = {}
         self._opening: Counter[str] = Counter()
-        self._tasks: asyncio.TaskGroup | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._entered = False
 
     async def __aenter__(self) -> Self:
-        self._tasks = asyncio.TaskGroup()
-        await self._tasks.__aenter__()
+        self._entered = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._state = "draining"
-        for running in list(self._calls.values()):
+        for running in self._calls.values():
             running.end(GOING_AWAY, "The server is going away.")
-        if self._tasks is not None:
-            await self._tasks.__aexit__(kind, problem, trace)
-            self._tasks = None
+        try:
+            await asyncio.gather(*self._tasks)
+        finally:  # cancelled itself: what is left is cancelled too
+            for task in self._tasks:
+                task.cancel()
 
     def ready(self, engines: Mapping[str, Engine], default: str) -> None:
         """From now on calls may start. `engines` maps names to engines; `default` is one of those names."""
@@ -87,13 +89,15 @@ class Calls:
         finally:
             self._opening[plan.owner] -= 1
             self._opening += Counter()  # forgets owners that open nothing
-        if self._state != "ready" or self._tasks is None:
+        if self._state != "ready" or not self._entered:
             await session.close("draining")
             raise _going_away()
         call_id = self._ids.mint("call")
         running = RunningCall(call_id, Call(plan, grant, self._clock.now()), session, self._clock)
         self._calls[call_id] = running
-        self._tasks.create_task(self._run(running), name=call_id)
+        task = asyncio.create_task(self._run(running), name=call_id)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         _log.info("call started", call_id=call_id, grant=grant.value, engine=self._engine_name(plan.engine))
         return call_id
 

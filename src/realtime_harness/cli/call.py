@@ -45,7 +45,7 @@ def call(
         raise typer.BadParameter("give --say TEXT or --wav FILE, one of them")
     console = Console(highlight=False)
     where = hrp_url(url, model)
-    speak = _speaker(needed=say is not None)
+    speak = _speaker(needed=say is not None) if wav is None or interrupt_at is not None else None
     speech = _speech(wav, say, speak)
     interruption = speech if speak is None else b""
     if interrupt_at is not None and speak is not None:

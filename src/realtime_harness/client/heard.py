@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from realtime_harness.realtime.events import OutputAudioDelta
 from realtime_harness.realtime.pcm import bytes_of_ms, ms_of_samples, samples_of_bytes
 
@@ -38,7 +40,7 @@ class Playback:
         if item_id is None:
             return None
         size_ms = ms_of_samples(samples_of_bytes(len(self._items[item_id])))
-        unheard_ms = int((self._ends_at - at) * 1000)
+        unheard_ms = math.ceil(round((self._ends_at - at) * 1000, 3))  # what is begun was not heard
         heard_ms = max(0, min(size_ms, size_ms - unheard_ms))
         self._heard_ms[item_id] = heard_ms
         self._ends_at = at

@@ -69,7 +69,7 @@ def mend(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _mend(value: Any, rules: Any) -> Any:
     if not isinstance(value, list) or not isinstance(rules, Mapping):
-        return value
+        return cast(Any, value)
     kept = cast("Mapping[str, Any]", rules)
     items = kept.get("items")
     allowed = cast("Mapping[str, Any]", items).get("enum") if isinstance(items, Mapping) else None

@@ -13,6 +13,11 @@ from realtime_harness.minds.schema import for_grammar
 # A ranking's grammar has a rule for each set of items still to come: 2^7 are read in milliseconds, 2^12 are not.
 MOST_RANKED = 7
 
+# A model's tokens expect JSON as it is mostly written; without these spaces it goes astray at the first value.
+_COMMA = ", "
+_COLON = ": "
+_SPACING = {"whitespace_flexible": False, "item_separator": _COMMA, "key_separator": _COLON}
+
 
 def one_of(words: Sequence[str]) -> str:
     """Exactly one of `words`."""
@@ -20,11 +25,11 @@ def one_of(words: Sequence[str]) -> str:
 
 
 def arguments(schema: Mapping[str, Any]) -> str:
-    """A JSON object of this schema, without white space. Lists of distinct options are held to be distinct."""
+    """A JSON object of this schema. Lists of distinct options are held to be distinct."""
     single = _distinct_list(schema)
     if single is not None:
         return single
-    reduced = {**for_grammar(schema), "x-guidance": {"whitespace_flexible": False}}
+    reduced = {**for_grammar(schema), "x-guidance": _SPACING}
     return f"%llguidance {{}}\nstart: %json {json.dumps(reduced, ensure_ascii=False)}"
 
 
@@ -34,12 +39,12 @@ def _distinct_list(schema: Mapping[str, Any]) -> str | None:
     if len(properties) != 1:
         return None
     name, rules = next(iter(properties.items()))
-    items = rules.get("items") if isinstance(rules, Mapping) else None
+    items: Any = cast("Mapping[str, Any]", rules).get("items") if isinstance(rules, Mapping) else None
     if not isinstance(items, Mapping) or not cast("Mapping[str, Any]", rules).get("uniqueItems"):
         return None
     texts = cast("Sequence[Any]", cast("Mapping[str, Any]", items).get("enum") or ())
     least = int(cast("Mapping[str, Any]", rules).get("minItems", 0))
-    opening = _literal(f"{{{_json(name)}:[")
+    opening = _literal(f"{{{_json(name)}{_COLON}[")
     if texts and least == len(texts) and len(texts) <= MOST_RANKED:
         return f"root ::= {opening} {_rank(len(texts))} {_literal(']}')}\n" + _rankings([_json(text) for text in texts])
     if texts and least <= 1:
@@ -52,7 +57,7 @@ def _rankings(texts: Sequence[str]) -> str:
     rules: list[str] = []
     for mask in range(1, 1 << len(texts)):
         ways = [
-            f"{_literal(text)} {_literal(',')} rank{mask ^ (1 << index)}" if mask ^ (1 << index) else _literal(text)
+            f"{_literal(text)} {_literal(_COMMA)} rank{mask ^ (1 << index)}" if mask ^ (1 << index) else _literal(text)
             for index, text in enumerate(texts)
             if mask & (1 << index)
         ]
@@ -74,7 +79,7 @@ def _subsets(texts: Sequence[str], may_be_empty: bool) -> str:
         rules.append(f"first{index} ::= {_literal(text)}{more}{skip}")
         if index:
             pass_by = f"more{index + 1}" if index < last else '""'
-            rules.append(f"more{index} ::= {_literal(',' + text)}{more} | {pass_by}")
+            rules.append(f"more{index} ::= {_literal(_COMMA + text)}{more} | {pass_by}")
     return "\n".join(rules)
 
 

@@ -22,11 +22,13 @@ from typing import Any, Protocol
 import httpx2
 
 from realtime_harness.errors import MindError
+from realtime_harness.minds.threads import wait_without_spinning
 
 # The longest path of a Unix socket on every system is 103 bytes.
 _SOCKET_PATH_BYTES = 103
 _KV_Q8_0 = 8
 _FLASH_ATTENTION_ON = 1
+_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,13 @@ class XllamaServer:
     """
 
     def __init__(self, path: Path, settings: LlamaSettings) -> None:
+        wait_without_spinning()
         try:
             xllamacpp: Any = importlib.import_module("xllamacpp")
         except ImportError as error:
             raise MindError(
-                "the embedded mind needs the package xllamacpp, which is not installed: install realtime-harness[local]",
+                "the embedded mind needs the package xllamacpp and the system library libgomp1: "
+                f"install realtime-harness[local] ({error})",
                 code="runtime_missing",
             ) from error
         self.context_tokens = settings.context_tokens
@@ -162,10 +166,10 @@ def special_token(server: LlamaServer, text: str) -> int | None:
     return tokens[0] if len(tokens) == 1 else None
 
 
-def _chunk(chunk: Mapping[str, Any]) -> LlamaChunk:
-    choice = chunk["choices"][0]
-    usage = chunk.get("usage") or {}
-    details = usage.get("prompt_tokens_details") or {}
+def _chunk(chunk: Any) -> LlamaChunk:
+    choice: Any = chunk["choices"][0]
+    usage: Any = chunk.get("usage") or _NOTHING
+    details: Any = usage.get("prompt_tokens_details") or _NOTHING
     return LlamaChunk(
         text=choice.get("text") or "",
         finish=choice.get("finish_reason"),
@@ -175,8 +179,8 @@ def _chunk(chunk: Mapping[str, Any]) -> LlamaChunk:
     )
 
 
-def _error(error: Any) -> MindError:
-    message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
+def _error(error: Mapping[str, Any]) -> MindError:
+    message = str(error.get("message", error))
     if "context size" in message:
         return MindError(message, code="context_length_exceeded")
     return MindError(f"the embedded mind failed: {message}")

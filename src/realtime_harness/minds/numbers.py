@@ -5,25 +5,20 @@ from __future__ import annotations
 import re
 
 _ONES = {
-    word: value
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
-    )
-}
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19,
+}  # fmt: skip
 _TENS = {
-    word: value
-    for value, word in zip(
-        range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety".split(), strict=True
-    )
-}
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
 _WORD = re.compile(r"\d+(?:\.\d+)?|[a-z]+")
 
 # Words that may stand around a lone number. Anything else means that more was said than the number.
-_AROUND = frozenset(
-    "i i'd d id would ll will say said give it that my answer rating score is was number a an the of on scale about "
-    "around roughly maybe perhaps probably think guess um uh er well yes okay ok please percent points point out "
-    "absolutely exactly just or so not more to".split()
+_AROUND = re.compile(
+    r"i|d|id|would|ll|will|say|said|give|it|that|my|answer|rating|score|is|was|number|a|an|the|of|on|scale|about"
+    r"|around|roughly|maybe|perhaps|probably|think|guess|um|uh|er|well|yes|okay|ok|please|percent|points?|out"
+    r"|absolutely|exactly|just|or|so|not|more|to"
 )
 
 
@@ -50,7 +45,7 @@ def lone_number(text: str) -> float | None:
     if len(found) != 1:
         return None
     rest = [word for word in _WORD.findall(text.lower().replace("-", " ")) if not _is_number(word)]
-    return found[0] if all(word in _AROUND for word in rest) else None
+    return found[0] if all(_AROUND.fullmatch(word) for word in rest) else None
 
 
 def _is_number(word: str) -> bool:

@@ -11,7 +11,7 @@ import asyncio
 import heapq
 import itertools
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -59,7 +59,7 @@ class Reader:
         return max(LEAST_PIECE, min(MOST_PIECE, int(self._rate * PIECE_SECONDS) // 8 * 8))
 
     @asynccontextmanager
-    async def replying(self) -> AsyncIterator[None]:
+    async def replying(self) -> AsyncGenerator[None]:
         """While a reply is being made: reading beside it goes slowly."""
         self._replies += 1
         self._quiet.clear()
@@ -118,7 +118,7 @@ class Turnstile:
         self._count = itertools.count()
 
     @asynccontextmanager
-    async def pass_through(self, *, urgent: bool) -> AsyncIterator[None]:
+    async def pass_through(self, *, urgent: bool) -> AsyncGenerator[None]:
         """Hold the turnstile."""
         if self._taken:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

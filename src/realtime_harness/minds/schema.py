@@ -6,6 +6,7 @@ known to hold, and every value is checked against the whole schema afterwards.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
@@ -80,8 +81,7 @@ def _text_faults(value: str, rules: Schema, where: str) -> Iterator[str]:
 def _number_faults(value: float, rules: Schema, where: str) -> Iterator[str]:
     if value < rules.get("minimum", value) or value > rules.get("maximum", value):
         yield f"{where} is out of range"
-    low, high = rules.get("exclusiveMinimum"), rules.get("exclusiveMaximum")
-    if (_is(low, "number") and value <= low) or (_is(high, "number") and value >= high):
+    if value <= rules.get("exclusiveMinimum", -math.inf) or value >= rules.get("exclusiveMaximum", math.inf):
         yield f"{where} is out of range"
     step = rules.get("multipleOf")
     if step and abs(value / step - round(value / step)) > 1e-9:

@@ -63,6 +63,10 @@ class Engine(Protocol):
         """Raises Refused when there is no room for one more."""
         ...
 
+    async def close(self) -> None:
+        """Frees what all sessions share, once none is left."""
+        ...
+
 
 class Backend(Protocol):
     """What stands below a `Conversation`: a socket with a Wire, or the local pipeline."""

@@ -26,7 +26,7 @@ class ServeLimits:
     bytes_in: Rate = Rate(per_s=1.5 * MIB, burst=32 * MIB)  # audio in base64 takes 64,000 bytes per second
     max_behind_bytes: int = 8 * MIB
     max_behind_s: float = 15.0
-    attempts: Rate = Rate(per_s=10, burst=100)  # connections of one address
+    attempts: Rate = Rate(per_s=20, burst=200)  # connections of one address
     ping_interval_s: float = 10.0
     ping_timeout_s: float = 20.0
     send_buffer_bytes: int = 256 * 1024  # of the kernel: some seconds of audio

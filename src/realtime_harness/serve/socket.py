@@ -2,13 +2,14 @@
 
 * Who vanishes is gone once its ping is not answered, though bytes for it still wait in a buffer.
 * Who does not read can be hung up on: the close frame goes out behind what is waiting, and then the line is cut.
-* Nothing of a request's URL is logged.
+* Nothing of a request's URL and headers is logged.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from asyncio.transports import BaseTransport
 from typing import cast
 
 from uvicorn._types import ASGISendEvent
@@ -24,9 +25,14 @@ _quiet.setLevel(logging.WARNING)
 class LiveSocket(WebSocketsSansIOProtocol):
     """One WebSocket connection."""
 
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Begins, and keeps the headers, the key among them, out of every log, whatever its level."""
+        self.logger = self.conn.logger = _quiet
+        self.conn.debug = False
+        super().connection_made(transport)
+
     def handle_connect(self, event: Request) -> None:
         """Hands the request to the application, with a way to hang up."""
-        self.logger = _quiet
         super().handle_connect(event)
         if self.handshake_initiated and not self.close_sent:
             # uvicorn's type for extensions knows no callables; ASGI asks only for a dict.

@@ -6,26 +6,41 @@ for each 32 ms (DESIGN 4.7).
 
 from __future__ import annotations
 
-from realtime_harness.audio.resample import Float32, resample, to_float
-from realtime_harness.audio.vad import INPUT_HZ, MODEL_HZ, SpeechDetector
+from typing import Protocol
+
+from realtime_harness.audio.vad import SpeechDetector
 from realtime_harness.realtime.facts import SpeechProbability
 from realtime_harness.realtime.pcm import BYTES_PER_SAMPLE, samples_of_ms
 
 KEPT_MS = 30_000  # before now, while no turn is open: more than any padding reaches back
-MAX_TURN_MS = 600_000  # of one turn; the oldest goes first
+MAX_TURN_MS = 600_000  # of one turn, or of audio that waits for a manual commit; the oldest goes first
 TRIM_MS = 5_000  # trimmed in steps: moving the buffer costs
+MAYBE_SPEECH_P = 0.3  # lower than any threshold in use: what stays below it has no word in it
+
+
+class Detector(Protocol):
+    """Speech probabilities of a stream, as (end_sample, p)."""
+
+    def feed(self, pcm24k: bytes) -> list[tuple[int, float]]: ...
+    def reset(self) -> None: ...
 
 
 class Ears:
     """Keeps as much input as a turn may still need, and no more."""
 
-    def __init__(self) -> None:
-        self._detector = SpeechDetector()
+    def __init__(self, detector: Detector | None = None) -> None:
+        self._detector = SpeechDetector() if detector is None else detector
         self._audio = bytearray()
         self._first = 0  # the sample that the store begins with
         self._keep_from: int | None = None
         self._manual = False
+        self._loud_until = 0
         self.epoch = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept now."""
+        return len(self._audio)
 
     def hear(self, epoch: int, pcm: bytes, *, detect: bool) -> list[SpeechProbability]:
         """Takes more input. With `detect`, the probabilities of the frames it completes."""
@@ -35,8 +50,15 @@ class Ears:
         self._manual = not detect
         self._trim()
         if not detect:
+            self._loud_until = self._now
             return []
-        return [SpeechProbability(epoch, end_sample, p) for end_sample, p in self._detector.feed(pcm)]
+        found = self._detector.feed(pcm)
+        self._loud_until = max([self._loud_until, *(end for end, p in found if p >= MAYBE_SPEECH_P)])
+        return [SpeechProbability(epoch, end_sample, p) for end_sample, p in found]
+
+    def quiet_since(self, sample: int) -> bool:
+        """Whether nothing that may be a word came in after `sample`."""
+        return self._loud_until <= sample
 
     def turn_open(self, from_sample: int | None) -> None:
         """The audio from here on belongs to an open turn; None when no turn is open."""
@@ -45,24 +67,29 @@ class Ears:
     def drop(self, epoch: int) -> None:
         """Forgets what is uncommitted. A new epoch counts from 0 and begins with a fresh detector."""
         self._keep_from = None
+        self._first = self._now
+        self._audio.clear()
         if epoch != self.epoch:
             self.epoch = epoch
             self._detector.reset()
-            self._audio.clear()
-            self._first = 0
+            self._first = self._loud_until = 0
 
-    def recording(self, from_sample: int, to_sample: int) -> Float32:
-        """The input between two samples, at 16 kHz; what is no longer kept is missing at its start."""
+    def recording(self, from_sample: int, to_sample: int) -> bytes:
+        """The input between two samples, PCM16 at 24 kHz; what is no longer kept is missing at its start."""
         start = max(0, from_sample - self._first) * BYTES_PER_SAMPLE
         end = max(0, to_sample - self._first) * BYTES_PER_SAMPLE
-        return resample(to_float(bytes(self._audio[start:end])), INPUT_HZ, MODEL_HZ)
+        return bytes(self._audio[start:end])
+
+    @property
+    def _now(self) -> int:
+        return self._first + len(self._audio) // BYTES_PER_SAMPLE
 
     def _trim(self) -> None:
-        held = len(self._audio) // BYTES_PER_SAMPLE
-        now = self._first + held
+        now = self._now
         keep = samples_of_ms(MAX_TURN_MS if self._manual else KEPT_MS)
         if self._keep_from is not None:
             keep = min(samples_of_ms(MAX_TURN_MS), max(keep, now - self._keep_from))
+        held = now - self._first
         if held > keep + samples_of_ms(TRIM_MS):
             del self._audio[: (held - keep) * BYTES_PER_SAMPLE]
             self._first = now - keep

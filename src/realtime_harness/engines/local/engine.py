@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import os
 from collections.abc import Sequence
+from weakref import WeakSet
 
 from realtime_harness.engines.local.backend import LocalBackend
 from realtime_harness.engines.local.ears import Ears
@@ -28,6 +29,7 @@ class LocalEngine:
         self._capacity = capacity
         self._open = 0
         self._names = itertools.count(1)
+        self._sessions: WeakSet[EngineSession] = WeakSet()  # those that nobody holds any more have ended
         self.profile = Profile(name="local", model=f"local/{workshop.mind.name}")
 
     @property
@@ -51,10 +53,14 @@ class LocalEngine:
             self._ended()
             raise
         # From here on the place is given back by open_session, whatever the end is.
-        return await open_session(backend, session, seed, clock, on_close=self._ended)
+        opened = await open_session(backend, session, seed, clock, on_close=self._ended)
+        self._sessions.add(opened)
+        return opened
 
     async def close(self) -> None:
-        """Frees the models and ends every thread."""
+        """Ends every session, frees the models and ends their threads. May be called twice."""
+        for session in [*self._sessions]:
+            await session.close("the engine is closed")
         await self._workshop.close()
 
     def _ended(self) -> None:

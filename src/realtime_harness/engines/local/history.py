@@ -11,12 +11,15 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from realtime_harness.engines.local.instructions import change
 from realtime_harness.realtime.items import ContentPart, Item, MessageItem
+
+FOLD_CHARS = 4_000  # of told changes, before they are folded into the beginning: about a sixth of the window
 
 
 @dataclass(slots=True)
 class SpokenTurn:
-    """A participant's turn. `text` is None while its words are not known yet."""
+    """A participant's turn. `text` is None while its words are not known yet, and empty where there were none."""
 
     id: str
     text: str | None = None
@@ -42,6 +45,14 @@ class GivenItem:
         """The item's id."""
         return self.item.id
 
+    @property
+    def context(self) -> str:
+        """The text that may be a `[context]` item: a user message's only text."""
+        if not isinstance(self.item, MessageItem) or self.item.role != "user":
+            return ""
+        texts = [part.text for part in self.item.content if part.text is not None]
+        return texts[0] if len(texts) == 1 else ""
+
 
 @dataclass(slots=True)
 class NewInstructions:
@@ -66,6 +77,16 @@ class History:
         """All of it, oldest first."""
         return self._entries
 
+    @property
+    def in_force(self) -> str:
+        """The session's instructions now."""
+        changes = self._changes()
+        return changes[-1].text if changes else self.instructions
+
+    def find(self, item_id: str) -> Entry | None:
+        """The entry of that id."""
+        return next((entry for entry in self._entries if item_id and entry.id == item_id), None)
+
     def place(self, entry: Entry, after_id: str | None) -> None:
         """Puts the entry behind `after_id` (None: first). An id that is not here means the end."""
         self._entries.insert(self._index_after(after_id), entry)
@@ -76,49 +97,48 @@ class History:
 
     def truncate(self, item_id: str, text: str) -> None:
         """Of that item only `text` was heard."""
-        for entry in self._entries:
-            if isinstance(entry, GivenItem) and entry.id == item_id and isinstance(entry.item, MessageItem):
-                part = ContentPart(type="output_audio", transcript=text)
-                entry.item = entry.item.model_copy(update={"content": (part,)})
+        entry = self.find(item_id)
+        if isinstance(entry, GivenItem) and isinstance(entry.item, MessageItem):
+            part = ContentPart(type="output_audio", transcript=text)
+            entry.item = entry.item.model_copy(update={"content": (part,)})
 
-    def instruct(self, text: str, limit_chars: int) -> None:
-        """The session's instructions change. Behind the history, so that what was read before is not read again.
+    def instruct(self, text: str) -> None:
+        """The session's instructions change: behind the history, so that what was read before is not read again.
 
-        When the changes add up to more than `limit_chars`, they are folded into the beginning, once.
+        Once all that was told of changes is longer than FOLD_CHARS, they are folded into the beginning.
         """
         if text == self.in_force:
             return
-        changes = [entry for entry in self._entries if isinstance(entry, NewInstructions)]
-        if not self._entries or sum(len(change.text) for change in changes) + len(text) > limit_chars:
+        if self._entries and isinstance(self._entries[-1], NewInstructions):
+            self._entries.pop()  # nothing was said under it
+        told = sum(len(change(self.instructions, each.text)) for each in self._changes())
+        if not self._entries or told + len(change(self.instructions, text)) > FOLD_CHARS:
             self._entries = [entry for entry in self._entries if not isinstance(entry, NewInstructions)]
             self.instructions = text
-            return
-        if isinstance(self._entries[-1], NewInstructions):
-            self._entries.pop()
-        if text != self.in_force:
+        elif text != self.in_force:
             self._entries.append(NewInstructions(text))
-
-    @property
-    def in_force(self) -> str:
-        """The session's instructions now."""
-        changes = [entry.text for entry in self._entries if isinstance(entry, NewInstructions)]
-        return changes[-1] if changes else self.instructions
 
     async def known(self, timeout_s: float) -> None:
         """Waits until all words and images are known, or for `timeout_s`."""
-        waited = [entry.known for entry in self._entries if not isinstance(entry, NewInstructions)]
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                for event in waited:
-                    await event.wait()
+        await known(self._entries, timeout_s)
+
+    def _changes(self) -> list[NewInstructions]:
+        return [entry for entry in self._entries if isinstance(entry, NewInstructions)]
 
     def _index_after(self, after_id: str | None) -> int:
-        if after_id is None:
-            return 0
-        for index in range(len(self._entries) - 1, -1, -1):
-            if self._entries[index].id == after_id:
-                # A change of instructions stays behind what it came behind.
-                while index + 1 < len(self._entries) and isinstance(self._entries[index + 1], NewInstructions):
-                    index += 1  # noqa: PLW2901 - walks on from the place found
-                return index + 1
-        return len(self._entries)
+        place = 0
+        if after_id is not None:
+            place = next((i + 1 for i, entry in enumerate(self._entries) if entry.id == after_id), len(self._entries))
+        # A change of instructions stays behind what it came behind.
+        while place < len(self._entries) and isinstance(self._entries[place], NewInstructions):
+            place += 1
+        return place
+
+
+async def known(entries: Sequence[Entry], timeout_s: float) -> None:
+    """Waits until all words and images of `entries` are known, or for `timeout_s`."""
+    waited = [entry.known for entry in entries if not isinstance(entry, NewInstructions)]
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            for event in waited:
+                await event.wait()

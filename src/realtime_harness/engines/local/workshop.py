@@ -1,6 +1,7 @@
 """What all sessions of a local engine share: the loaded models, and the few threads they work in.
 
-Jobs are short and first come, first served, so that N calls share fairly.
+Jobs are short and first come, first served, so that N calls share fairly: a long recording is heard window by window,
+and speech is made piece by piece.
 """
 
 from __future__ import annotations
@@ -10,8 +11,13 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from realtime_harness.audio.resample import Float32
+from realtime_harness.audio.resample import Float32, resample, to_float
+from realtime_harness.audio.vad import INPUT_HZ, MODEL_HZ
+from realtime_harness.engines.local.hearing import cut_at_quiet
+from realtime_harness.engines.local.words_heard import joined
 from realtime_harness.minds.mind import Mind
+
+JUDGED_BYTES = INPUT_HZ * 2 * 9  # a little more than the end-of-turn model takes in
 
 _T = TypeVar("_T")
 
@@ -21,8 +27,6 @@ class HeardText(Protocol):
 
     @property
     def text(self) -> str: ...
-    @property
-    def audio_s(self) -> float: ...
 
 
 class Listener(Protocol):
@@ -67,13 +71,17 @@ class Workshop:
         self._speaking = ThreadPoolExecutor(1, thread_name_prefix="voice")
         self._seeing = ThreadPoolExecutor(1, thread_name_prefix="sight")
 
-    async def transcribe(self, samples_16k: Float32, hint: str | None) -> HeardText:
-        """The words of a recording."""
-        return await self._run(self._hearing, self._listener.transcribe, samples_16k, hint)
+    async def transcribe(self, pcm24k: bytes, hint: str | None) -> str:
+        """The words of a recording; empty where there are none."""
+        texts: list[str] = []
+        for window in await self._run(self._hearing, _windows, pcm24k):
+            heard = await self._run(self._hearing, self._listener.transcribe, window, hint)
+            texts.append(heard.text)
+        return joined(texts)
 
-    async def has_finished(self, samples_16k: Float32) -> float:
+    async def has_finished(self, pcm24k: bytes) -> float:
         """Probability that the speaker has finished."""
-        return await self._run(self._speaking, self._judge.probability, samples_16k)
+        return await self._run(self._speaking, lambda: self._judge.probability(_at_16k(pcm24k[-JUDGED_BYTES:])))
 
     async def describe(self, image: bytes) -> str:
         """What can be seen in an image."""
@@ -88,11 +96,18 @@ class Workshop:
     async def close(self) -> None:
         """Ends the mind and the threads."""
         await self.mind.close()
-        for pool in (self._hearing, self._speaking, self._seeing):
+        pools = (self._hearing, self._speaking, self._seeing)
+        for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(
-            lambda: [pool.shutdown(wait=True) for pool in (self._hearing, self._speaking, self._seeing)]
-        )
+        await asyncio.to_thread(lambda: [pool.shutdown(wait=True) for pool in pools])
 
     async def _run(self, pool: ThreadPoolExecutor, function: Callable[..., _T], *arguments: Any) -> _T:
         return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+
+
+def _windows(pcm24k: bytes) -> list[Float32]:
+    return cut_at_quiet(_at_16k(pcm24k))
+
+
+def _at_16k(pcm24k: bytes) -> Float32:
+    return resample(to_float(pcm24k), INPUT_HZ, MODEL_HZ)

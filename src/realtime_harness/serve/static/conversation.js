@@ -1,7 +1,7 @@
 // One conversation: what comes from the server, and what a person does, made into words, sound and events.
 
 import { Loudspeaker, Microphone } from "./audio.js";
-import { Line, fromBase64 } from "./line.js";
+import { Line, LineProblem, fromBase64 } from "./line.js";
 
 export class Conversation {
   // `on`: state(name), problem(message), level(0..1), ended(message or null).
@@ -18,6 +18,7 @@ export class Conversation {
     this.cut = new Set(); // items that were stopped: what still comes of them is not played
     this.waiting = []; // events that wait for the response that is under way to end
     this.typed = 0;
+    this.closed = false;
   }
 
   // Connects. Throws LineProblem.
@@ -27,10 +28,15 @@ export class Conversation {
       onBegan: () => this.#sound(true),
       onEnded: () => this.#sound(false),
     });
-    this.line = await Line.open(this.key, {
+    const line = await Line.open(this.key, {
       onEvent: (event) => this.#take(event),
       onClosed: (code, reason) => this.#over(code === 1000 && !reason ? null : reason || `The line was lost (${code}).`),
     });
+    if (this.closed) {
+      line.close(); // ended while it was connecting
+      throw new LineProblem("", "ended");
+    }
+    this.line = line;
     this.line.send({
       type: "session.update",
       session: { type: "realtime", audio: { input: { transcription: { model: "whisper-1" } } } },
@@ -76,6 +82,7 @@ export class Conversation {
   }
 
   close() {
+    this.closed = true;
     this.line?.close();
     this.line = null;
     this.microphone?.close();

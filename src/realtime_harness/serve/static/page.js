@@ -19,6 +19,7 @@ const STATES = {
 const transcript = new Transcript(at("transcript"), at("empty"));
 let conversation = null;
 let muted = false;
+let opening = null; // the connection that is being made
 let key = takeKey();
 
 // From the fragment, which no browser sends; it does not stay in the address bar.
@@ -82,27 +83,35 @@ function ended(message) {
   if (message) showProblem(message);
 }
 
-// The conversation, connected where it is not. Null where that fails; the person has been told why.
+// The conversation, once it is connected. Null where that fails; the person has been told why.
 async function connected() {
-  if (conversation !== null) return conversation;
   if (!key) {
     askForKey(null);
     return null;
   }
+  if (conversation?.line) return conversation;
+  opening ??= connect().finally(() => {
+    opening = null;
+  });
+  return opening;
+}
+
+async function connect() {
   showProblem(null);
-  const opening = new Conversation(key, transcript, {
+  const made = new Conversation(key, transcript, {
     state: showState,
     problem: showProblem,
     ended,
     level: (level) => document.documentElement.style.setProperty("--level", level.toFixed(2)),
   });
-  conversation = opening;
+  conversation = made;
   showControls();
   try {
-    await opening.open();
-    return conversation;
+    await made.open();
+    return made;
   } catch (problem) {
-    opening.close();
+    made.close();
+    if (problem.kind === "ended") return null;
     ended(null);
     if (problem.kind === "key") {
       key = null;
