@@ -119,7 +119,8 @@ class Calls:
         """No call starts any more; those that run get up to `grace_s` seconds. Returns when none is left."""
         self._state = "draining"
         calls = list(self._calls.values())
-        _log.info("draining", calls=len(calls), grace_s=grace_s)
+        if calls:
+            _log.info("draining", calls=len(calls), grace_s=grace_s)
         for running in calls:
             await running.step(Drain(grace_s))
         for running in calls:

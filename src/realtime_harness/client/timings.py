@@ -63,6 +63,7 @@ def timings_of_turn(
     for name, kind in (
         ("end of last word to your words", e.TranscriptionCompleted),
         ("end of last word to response.created", e.ResponseCreated),
+        ("end of last word to a tool call", e.FunctionArgumentsDone),
         ("end of last word to first audio", e.OutputAudioDelta),
     ):
         found = _first(after, kind)
@@ -82,8 +83,8 @@ def timings_of_interruption(received: Sequence[Received], microphone: Microphone
     done = _first(received, e.ResponseDone)
     until = done[0] if done is not None else received[-1].at
     audio = [one.at for one in received if isinstance(one.event, e.OutputAudioDelta) and one.at <= until]
-    if audio and first_word_at is not None and audio[-1] >= first_word_at:
-        _add(out, "start of interruption to last audio received", first_word_at, audio[-1])
+    if first_word_at is not None:  # nothing after it: 0
+        _add(out, "start of interruption to last audio received", first_word_at, max([*audio[-1:], first_word_at]))
     if done is not None:
         _add(out, "speech_started to response.done", started[0], done[0])
     cut = _first(received, e.ItemTruncated)

@@ -246,6 +246,11 @@ class Stage:
             await asyncio.sleep(0.005)
         return self.mind.prepared[count - 1]
 
+    async def listened(self, count: int) -> None:
+        """Until the listener has begun `count` times."""
+        while len(self.listener.heard_s) < count:
+            await asyncio.sleep(0.005)
+
     def of(self, ref: int) -> list[f.Fact]:
         return [fact for fact in self.facts if getattr(fact, "ref", None) == ref]
 

@@ -103,7 +103,7 @@ async def test_a_guess_is_stale_once_the_speaker_goes_on() -> None:
     async with Stage(listener=Listener([])) as stage:
         stage.hear(tone(10))
         maybe_ending(stage)
-        await asyncio.sleep(0.05)
+        await stage.listened(1)
         stage.tell(o.TurnResumed, item_id="t")
         ref = end_turn(stage)  # nothing came after it, and still it is not taken
 
@@ -131,7 +131,7 @@ def test_a_guess_of_another_turn_or_another_beginning_is_not_taken(item_id: str,
         async with Stage(listener=Listener([])) as stage:
             stage.hear(tone(10))
             maybe_ending(stage)
-            await asyncio.sleep(0.05)
+            await stage.listened(1)
             ref = end_turn(stage, item_id=item_id, from_sample=from_sample)
             assert (await stage.until(f.UserText, ref)).text == text
             assert len(stage.listener.heard_s) == 2
@@ -301,7 +301,8 @@ async def test_what_arrives_is_read_once_when_it_has_arrived() -> None:
         stage.tell(o.Configure, session=Session(instructions="You are Sam."))
         for number in range(10):
             stage.add(said(f"c{number}", f'[context] {{"event":"timer","n":{number}}}'), f"c{number - 1}")
-        await asyncio.sleep(0.15)
+        await stage.prepared(1)
+        await asyncio.sleep(0.1)
 
         assert [len(request.messages) for request in stage.mind.prepared] == [11]
         assert stage.mind.prepared[0].messages[0].text.startswith("You are Sam.")

@@ -30,7 +30,8 @@ class LocalEngine:
         self._open = 0
         self._names = itertools.count(1)
         self._sessions: WeakSet[EngineSession] = WeakSet()  # those that nobody holds any more have ended
-        self.profile = Profile(name="local", model=f"local/{workshop.mind.name}")
+        # The mind reads a description of an image; it does not see it.
+        self.profile = Profile(name="local", model=f"local/{workshop.mind.name}", images="emulated")
 
     @property
     def capacity(self) -> int:
