@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -11,7 +12,6 @@ from realtime_harness.call import CallLimits, Calls, CallsLimits
 from realtime_harness.clock import SystemClock
 from realtime_harness.config import Settings
 from realtime_harness.errors import ConfigError
-from realtime_harness.minds import Mind
 from realtime_harness.realtime.engine import Engine
 from realtime_harness.serve import KeyRing, Server, create_app
 
@@ -26,28 +26,9 @@ async def load_engines(settings: Settings) -> Mapping[str, Engine]:
     Raises ModelFileError, which names the command that mends it, and ConfigError.
     """
     from realtime_harness.engines import local
+    from realtime_harness.minds.factory import make_mind
 
-    return {DEFAULT_ENGINE: await local.load(await _load_mind(settings.mind))}
-
-
-async def _load_mind(chosen: str) -> Mind:
-    """The mind that RTH_MIND names; for "embedded" the default one where it is here and memory allows, else the small one."""
-    from realtime_harness.minds.embedded import EmbeddedMind
-    from realtime_harness.models import ModelStore, State
-    from realtime_harness.models.defaults import DEFAULT_MIND, HEADROOM_BYTES, SMALL_MIND, available_memory_bytes
-
-    store = ModelStore()
-    sizes = {"embedded:1.5b": DEFAULT_MIND, "embedded:0.5b": SMALL_MIND}
-    if chosen == "embedded":
-        free = available_memory_bytes()
-        needed = store.manifest[DEFAULT_MIND].memory_bytes + HEADROOM_BYTES
-        here = store.status(DEFAULT_MIND).state is not State.MISSING
-        name = DEFAULT_MIND if here and (free is None or free >= needed) else SMALL_MIND
-    elif chosen in sizes:
-        name = sizes[chosen]
-    else:
-        raise ConfigError(f"RTH_MIND: expected embedded, {' or '.join(sizes)}; got {chosen[:60]!r}.")
-    return await EmbeddedMind.load(await asyncio.to_thread(store.file, name))
+    return {DEFAULT_ENGINE: await local.load(await make_mind(settings.mind, os.environ))}
 
 
 async def serve(

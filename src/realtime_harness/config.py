@@ -1,7 +1,8 @@
 """Settings: read from the environment (`RTH_...`), and the key that protects the server.
 
 RTH_API_KEY              the key; without it, the one in ~/.config/realtime-harness/key, made on first run
-RTH_MIND                 what the local engine thinks with: embedded, embedded:1.5b or embedded:0.5b
+RTH_MIND                 what the local engine thinks with: embedded, embedded:1.5b, embedded:0.5b or http://HOST/v1#MODEL
+RTH_MIND_API_KEY         the key of that server, if it needs one
 RTH_MAX_CALLS            calls at once, of all engines together
 RTH_MAX_CALLS_PER_KEY    calls at once of one key
 RTH_MAX_DURATION_S       how long one call may last

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from realtime_harness.errors import ModelFileError
 from realtime_harness.models.manifest import QWEN_CODER_0_5B, QWEN_CODER_1_5B, SMART_TURN, WHISPER_TINY_EN
+from realtime_harness.models.shelf import State
 from realtime_harness.models.store import ModelStore, ProgressCallback
 
 SPEECH_MODELS = (WHISPER_TINY_EN.name, SMART_TURN.name)
@@ -42,6 +43,14 @@ def fetch_mind(
         except ModelFileError as error:
             reason = str(error)
     return MindChoice(SMALL_MIND, store.fetch(SMALL_MIND, progress), reason)
+
+
+def choose_mind(store: ModelStore) -> str:
+    """The mind to start with, of those that are here: the default one where memory allows it, else the small one."""
+    free = available_memory_bytes()
+    needed = store.manifest[DEFAULT_MIND].memory_bytes + HEADROOM_BYTES
+    here = store.status(DEFAULT_MIND).state is not State.MISSING
+    return DEFAULT_MIND if here and (free is None or free >= needed) else SMALL_MIND
 
 
 def available_memory_bytes(root: Path = Path("/")) -> int | None:
