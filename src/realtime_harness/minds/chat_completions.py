@@ -162,16 +162,14 @@ class ChatCompletionsMind:
             event: Any = orjson.loads(text)
         except orjson.JSONDecodeError as error:
             raise MindError(f"the mind's server sent what is not JSON: {error}", code="bad_answer") from error
-        if not isinstance(event, dict):
-            raise MindError("the mind's server sent JSON that is no object", code="bad_answer")
         fields = _fields(event)
+        if not fields:
+            raise MindError("the mind's server sent JSON that is no object", code="bad_answer")
         if fields.get("error"):
             raise MindError(self._plain(fields["error"]), code="server_error")
         if isinstance(fields.get("usage"), dict):
             answer.usage = _usage(_fields(fields["usage"]))
-        choices: Any = fields.get("choices")
-        if not isinstance(choices, list) or not choices:
-            return []
+        choices: Any = fields.get("choices") or [{}]
         choice = _fields(choices[0])
         answer.finish = choice.get("finish_reason") or answer.finish
         delta = _fields(choice.get("delta"))

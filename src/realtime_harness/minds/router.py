@@ -6,6 +6,7 @@ choice is a separate, tiny prompt. Its long beginning depends on the tools alone
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -23,6 +24,11 @@ _SMALL_TALK = (
     "Yes.",
     "Tell me about yourself.",
     "I had a long day at work.",
+)
+
+# People ask for what such a tool brings ("What is the weather?"); they do not tell it to fetch.
+_BRINGS = re.compile(
+    r"^(?:gets?|finds?|fetch(?:es)?|looks? up|checks?|retrieves?|shows?|returns?|reads?|gives?)\s+(.+)", re.IGNORECASE
 )
 
 # A tool that answers a definite question ("Answer the on-screen question ...") is meant for the moment the question is
@@ -46,15 +52,17 @@ def beginning(tools: Sequence[ChatTool], *, may_reply: bool) -> tuple[Part, ...]
         lines.append(f"{REPLY} = conversation, general questions, stories, opinions")
     lines += [f"{tool.name} = {_purpose(tool)}" for tool in tools]
     shown: list[ChatMessage] = [ChatMessage("system", "\n".join(lines))]
-    for index, tool in enumerate(tools):
-        purpose = _purpose(tool)
-        shown += _example(f"Please {purpose[0].lower()}{purpose[1:].rstrip('.')}.", tool.name)
-        if may_reply:
-            shown += _example(_SMALL_TALK[index % len(_SMALL_TALK)], REPLY)
-        shown += _example(f"Use the {tool.name.replace('_', ' ')} tool.", tool.name)
-    if may_reply:
-        for sentence in _SMALL_TALK[len(tools) :]:
+    small_talk = iter(_SMALL_TALK)
+    if may_reply:  # first, because a small model leans to what it saw last, and small talk is the commoner mistake
+        for sentence in itertools.islice(small_talk, 3):
             shown += _example(sentence, REPLY)
+    for tool in tools:
+        examples = _requests(tool)
+        shown += _example(examples[0], tool.name)
+        if may_reply and (sentence := next(small_talk, None)):
+            shown += _example(sentence, REPLY)
+        for request in examples[1:]:
+            shown += _example(request, tool.name)
     return render(shown)
 
 
@@ -74,6 +82,18 @@ def settled(text: str, choices: Sequence[str]) -> str | None:
     if text in fitting and len(fitting) > 1:
         return None
     return fitting[0] if len(fitting) == 1 and text else None
+
+
+def _requests(tool: ChatTool) -> list[str]:
+    """How people ask for a tool."""
+    purpose = _purpose(tool)
+    requests = [
+        f"Please {purpose[0].lower()}{purpose[1:].rstrip('.')}.",
+        f"Use the {tool.name.replace('_', ' ')} tool.",
+    ]
+    if brings := _BRINGS.match(purpose):
+        requests.insert(1, f"What is {brings[1].rstrip('.')}?")
+    return requests
 
 
 def _purpose(tool: ChatTool) -> str:
