@@ -282,10 +282,12 @@ async def test_a_change_of_instructions_keeps_everything_else(sdk: str, engine_u
                 "output": {"voice": "cedar", "speed": 1.1},
             },
         )
-        after = await line.configure(instructions="You are Sam. In this part, only ever answer with the word banana.")
+        after = await line.configure(
+            instructions="You are Sam. In this part, whatever you are asked, you answer with the word banana."
+        )
         assert after.instructions.endswith("banana.")
         assert before.model_dump(exclude={"instructions"}) == after.model_dump(exclude={"instructions"})
-        question = {"type": "input_text", "text": "What do you say?"}
+        question = {"type": "input_text", "text": "What is your favourite fruit?"}
         await line.send(
             type="conversation.item.create", item={"type": "message", "role": "user", "content": [question]}
         )

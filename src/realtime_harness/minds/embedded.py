@@ -41,6 +41,21 @@ ARGUMENT_TOKENS = 320
 ASKING_TOKENS = 320  # kept free in the window for the turn that asks for arguments
 ROUTED_CHARS = 400  # how much of the end of a long turn decides which tool it asks for
 _NO_TOKENS = MindUsage(0, 0, 0)
+_BRACES = (
+    "{",
+    '{"',
+    " {",
+    ' {"',
+    "{\n",
+    "{\\",
+    "{'",
+    "{}",
+    "[{",
+    "({",
+    "```",
+    "{$",
+    "${",
+)  # as far as each is one token
 
 _T = TypeVar("_T")
 
@@ -97,7 +112,7 @@ class EmbeddedMind:
         self._routes: dict[str, _Route] = {}
         self._tasks: dict[asyncio.Task[Any], Ticket] = {}
         self._nameless = itertools.count()
-        self._banned: list[list[Any]] | None = None
+        self._banned: tuple[list[list[Any]], ...] | None = None
         self._closed = False
 
     @classmethod
@@ -269,7 +284,7 @@ class EmbeddedMind:
             "top_p": 0.9,
             "repeat_penalty": 1.1,
             **({} if request.seed is None else {"seed": request.seed}),
-            "logit_bias": await self._ban(),
+            "logit_bias": await self._ban(calls=any(message.calls for message in request.messages)),
         }
         begun = False
 
@@ -396,12 +411,16 @@ class EmbeddedMind:
         """What must stay free for the answer. The same with and without tools, so that prompts begin the same."""
         return max(min(request.max_tokens, self.context_tokens // 4), ARGUMENT_TOKENS) + ASKING_TOKENS
 
-    async def _ban(self) -> list[list[Any]]:
-        """Control tokens that no spoken answer may hold."""
+    async def _ban(self, *, calls: bool) -> list[list[Any]]:
+        """Tokens that no spoken answer may hold: control tokens; after `calls`, also the braces that would imitate one."""
         if self._banned is None:
-            found = [await self._in_thread(self._special, text) for text in (START, CALL)]
-            self._banned = [[token, False] for token in found if token is not None]
-        return self._banned
+            control = [await self._in_thread(self._special, text) for text in (START, CALL)]
+            braces = [await self._in_thread(self._special, text) for text in _BRACES]
+            self._banned = tuple(
+                [[token, False] for token in found if token is not None] for found in (control, braces)
+            )
+        control_bans, brace_bans = self._banned
+        return control_bans + brace_bans if calls else control_bans
 
     def _special(self, text: str) -> int | None:
         return special_token(self._server, text)
