@@ -15,7 +15,7 @@ test: setup ## everything: fast, real models, loopback sockets, the browser
 	$(BIN)/python -m pytest $(ARGS)
 
 test-fast: setup ## no sockets, no models, virtual clock
-	$(BIN)/python -m pytest -m "not real and not large" $(ARGS)
+	$(BIN)/python -m pytest -m "not real and not large" --disable-socket --allow-unix-socket $(ARGS)
 
 check: setup ## format, lint, types, imports
 	$(BIN)/ruff format --check .

@@ -115,6 +115,12 @@ class _Call:
             raise self._why_silent(since, silent) from None
         start = len(self._client.received)
         await self._clock.sleep_until((self._playback.began_at or self._clock.now()) + at_ms / 1000)
+        # A voice that fell behind is waited for: it is still its turn until the response is done.
+        give_up_at = self._clock.now() + ANSWER_S
+        while (
+            self._playback.playing(now := self._clock.now()) is None and now < give_up_at and not self._is_done(since)
+        ):
+            await self._clock.sleep_until(now + 0.05)
         if self._playback.playing(self._clock.now()) is None:
             self.outcome.failures.append(f"The answer was over before {at_ms} ms: nothing to interrupt.")
             return
@@ -136,6 +142,9 @@ class _Call:
             await asyncio.gather(saying, return_exceptions=True)
         await self._settle(start, tool=False)
         self.outcome.interruption = timings_of_interruption(self._client.received[start:], self._microphone, spoken)
+
+    def _is_done(self, since: int) -> bool:
+        return any(isinstance(one.event, e.ResponseDone) for one in self._client.received[since:])
 
     async def _settle(self, since: int, tool: bool) -> None:
         """Waits until what was said is answered and nothing more is under way; answers calls of the tool."""
