@@ -22,6 +22,7 @@ from bench.server import Server, serve
 from bench.speech import INTERRUPTION, QUESTIONS, spoken
 
 PREFIX_MS, SILENCE_MS, FRAME_MS = 300, 500, 32
+COUNT_ALOUD = f"Say aloud: {', '.join(str(number) for number in range(1, 21))}, and so on up to sixty."
 COUNTING = "Count slowly from one to sixty, one number after the other."
 
 
@@ -51,17 +52,19 @@ async def spoken_turns(line: Line, count: int, figures: Figures) -> None:
 
 async def interruptions(line: Line, count: int, figures: Figures) -> None:
     """Long answers, each cut by somebody who speaks over it."""
-    for _ in range(count):
+    wanted, tries = len(figures.interruption) + count, 0
+    while len(figures.interruption) < wanted and tries < 2 * count:
+        tries += 1
         start = len(line.events)
         item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": COUNTING}]}
         await line.send(type="conversation.item.create", item=item)
-        await line.send(type="response.create")
+        await line.send(type="response.create", response={"instructions": COUNT_ALOUD})
         await line.wait("response.output_audio.delta", start)
         await asyncio.sleep(0.6)
         if line.of("response.done", start):
             continue  # a short answer: nothing to interrupt
         begin, _ = await line.say(spoken(INTERRUPTION))
-        _, edge = await line.wait("input_audio_buffer.speech_started", start)
+        await line.wait("input_audio_buffer.speech_started", start)
         _, done = await line.wait("response.done", start)
         _vad_lags(line, start, figures)
         if done["response"]["status"] == "cancelled":
@@ -72,7 +75,6 @@ async def interruptions(line: Line, count: int, figures: Figures) -> None:
             ]
             figures.interruption.append(max(0.0, (deltas[-1] - begin) * 1000))
         after = len(line.events)
-        del edge
         await line.wait("response.done", after)
         await asyncio.sleep(1.2)
 
