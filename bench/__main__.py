@@ -52,9 +52,10 @@ async def spoken_turns(line: Line, count: int, figures: Figures) -> None:
 
 async def interruptions(line: Line, count: int, figures: Figures) -> None:
     """Long answers, each cut by somebody who speaks over it."""
-    wanted, tries = len(figures.interruption) + count, 0
-    while len(figures.interruption) < wanted and tries < 2 * count:
-        tries += 1
+    cut = 0
+    for _ in range(2 * count):
+        if cut == count:
+            return
         start = len(line.events)
         item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": COUNTING}]}
         await line.send(type="conversation.item.create", item=item)
@@ -73,6 +74,7 @@ async def interruptions(line: Line, count: int, figures: Figures) -> None:
                 for at, event in line.of("response.output_audio.delta", start)
                 if event["response_id"] == done["response"]["id"]
             ]
+            cut += 1
             figures.interruption.append(max(0.0, (deltas[-1] - begin) * 1000))
         after = len(line.events)
         await line.wait("response.done", after)
