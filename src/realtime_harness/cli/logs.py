@@ -10,8 +10,11 @@ import structlog
 
 def set_up(*, verbose: bool = False) -> None:
     """Sets up structlog and the standard library's logging, which uvicorn uses."""
+    # A plain traceback: the pretty one prints local variables, which hold words, audio and keys.
     renderer = (
-        structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer(sort_keys=True)
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+        if sys.stderr.isatty()
+        else structlog.processors.JSONRenderer(sort_keys=True)
     )
     structlog.configure(
         processors=[
