@@ -24,15 +24,15 @@ def asking(request: ChatRequest, tool: ChatTool, *, forced: bool, mended: Sequen
     `mended` says what was wrong with a first answer.
     """
     names = ", ".join(cast("Mapping[str, Any]", tool.parameters.get("properties") or {}))
-    lines = [f"Function {tool.name}: {tool.description}"]
+    how = (
+        "Decide for yourself, as the person you are." if forced else "Take its arguments from the user's last sentence."
+    )
+    lines = [f"Call the function {tool.name}: {tool.description.rstrip('.')}. {how} Answer with JSON ({names})."]
     if request.question and not _was_said(request.question, request.messages[-_JUST_SAID:]):
-        lines.append(request.question)
-    if forced:
-        lines.append(f"Call it now, as the person you are. Write only its arguments ({names}) as JSON.")
-    else:
-        lines.append(f"Call it for what I just said. Write only its arguments ({names}) as JSON.")
+        lines.insert(0, request.question)
     lines += [f"Mind that {fault}." for fault in mended[:3]]
-    return (*render((ChatMessage("user", "\n".join(lines)),)), *answer_head())
+    # A system message: in the user's voice, a small model takes it for something to say.
+    return (*render((ChatMessage("system", "\n".join(lines)),)), *answer_head())
 
 
 def by_rule(request: ChatRequest, schema: Mapping[str, Any]) -> dict[str, Any] | None:

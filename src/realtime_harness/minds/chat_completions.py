@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -97,13 +98,20 @@ class ChatCompletionsMind:
         """Answer (see Mind). Raises MindError: `deadline`, `unreachable`, `http_<status>`, `bad_answer`."""
         answer = _Answer()
         try:
-            async with (
-                asyncio.timeout_at(deadline),
-                self._http.stream("POST", "chat/completions", json=self._body(request)) as response,
-            ):
+            asked = self._http.build_request("POST", "chat/completions", json=self._body(request))
+            async with asyncio.timeout_at(deadline):
+                response = await self._http.send(asked, stream=True)
+            async with aclosing(response):
                 if response.status_code != 200:
-                    raise self._refused(response.status_code, await response.aread())
-                async for line in response.aiter_lines():
+                    async with asyncio.timeout_at(deadline):
+                        raise self._refused(response.status_code, await response.aread())
+                lines = response.aiter_lines()
+                while True:
+                    # Only the waiting is timed: the deadline must not strike while the caller has the chunk.
+                    async with asyncio.timeout_at(deadline):
+                        line = await anext(lines, None)
+                    if line is None:
+                        break
                     for chunk in self._read(line, answer):
                         yield chunk
         except TimeoutError as error:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ import orjson
 from realtime_harness.errors import MindError
 from realtime_harness.minds import asking, grammar, router
 from realtime_harness.minds.chatml import CALL, START, answer_head
-from realtime_harness.minds.llama import LlamaChunk, LlamaServer, LlamaSettings, XllamaServer, special_token
+from realtime_harness.minds.llama import LlamaServer, LlamaSettings, XllamaServer, special_token
 from realtime_harness.minds.mind import (
     CallMade,
     ChatChunk,
@@ -34,13 +35,13 @@ from realtime_harness.minds.mind import (
 )
 from realtime_harness.minds.narrowing import narrow
 from realtime_harness.minds.prompt import Prompter
-from realtime_harness.minds.reader import Reader, Ticket
-from realtime_harness.minds.slots import Slot, Slots
+from realtime_harness.minds.reader import Ticket
+from realtime_harness.minds.runtime import NO_TOKENS, Runtime
 
 ARGUMENT_TOKENS = 320
 ASKING_TOKENS = 320  # kept free in the window for the turn that asks for arguments
+REPEAT_PENALTY = 1.1  # a small model repeats itself without it
 ROUTED_CHARS = 400  # how much of the end of a long turn decides which tool it asks for
-_NO_TOKENS = MindUsage(0, 0, 0)
 _BRACES = (
     "{",
     '{"',
@@ -58,6 +59,7 @@ _BRACES = (
 )  # as far as each is one token
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +81,6 @@ class _Job:
     out: asyncio.Queue[ChatChunk | MindError | None] = field(default_factory=asyncio.Queue[Any])
 
 
-@dataclass(slots=True)
-class _Generated:
-    """What one run of the model said."""
-
-    text: str = ""
-    finish: str = "stop"
-    usage: MindUsage = _NO_TOKENS
-
-
 @dataclass(frozen=True, slots=True)
 class _Route:
     """A decision, made or being made, on which tool a sentence asks for."""
@@ -95,6 +88,11 @@ class _Route:
     key: tuple[Any, ...]
     task: asyncio.Task[str | None]
     ticket: Ticket
+
+    def usable(self) -> bool:
+        """Whether it is being made, or was made."""
+        failed = self.task.done() and (self.task.cancelled() or self.task.exception() is not None)
+        return not self.ticket.dropped and not failed
 
 
 class EmbeddedMind:
@@ -104,13 +102,9 @@ class EmbeddedMind:
         self._server = server
         self._name = name
         self._prompter = Prompter(server)
-        self._chat = Slots(range(conversations))
-        self._routing = Slots((conversations,))
-        self._pool = ThreadPoolExecutor(conversations + 3, thread_name_prefix="mind")
-        self._reader = Reader(self._read_piece)
+        self._runtime = Runtime(server, conversations)
         self._tickets: dict[str, Ticket] = {}
         self._routes: dict[str, _Route] = {}
-        self._tasks: dict[asyncio.Task[Any], Ticket] = {}
         self._nameless = itertools.count()
         self._banned: tuple[list[list[Any]], ...] | None = None
         self._closed = False
@@ -144,7 +138,7 @@ class EmbeddedMind:
         if self._closed or not request.affinity:
             return
         ticket = self._supersede(request.affinity)
-        await self._wait_for(self._start(self._prepare(request, ticket), ticket), ticket)
+        await self._wait_for(self._runtime.start(self._prepare(request, ticket), ticket), ticket)
 
     async def complete(self, request: ChatRequest, deadline: float) -> AsyncGenerator[ChatChunk]:
         """Answer (see Mind). Raises MindError, also with `invalid_arguments` and `closed`."""
@@ -153,15 +147,12 @@ class EmbeddedMind:
         owner = request.affinity or f"nameless-{next(self._nameless)}"
         job = _Job(request, owner)
         self._supersede(owner)
-        self._start(self._run(job), job.ticket)
+        self._runtime.start(self._run(job), job.ticket)
         try:
-            async with asyncio.timeout_at(deadline):
-                while (chunk := await job.out.get()) is not None:
-                    if isinstance(chunk, MindError):
-                        raise chunk
-                    yield chunk
-        except TimeoutError as error:
-            raise MindError("the mind did not answer in time", code="deadline", retryable=True) from error
+            while (chunk := await _before(deadline, job.out)) is not None:
+                if isinstance(chunk, MindError):
+                    raise chunk
+                yield chunk
         finally:
             job.ticket.dropped = True
 
@@ -170,32 +161,31 @@ class EmbeddedMind:
         self._supersede(affinity)
         self._tickets.pop(affinity, None)
         self._forget_route(affinity)
-        self._chat.release(affinity)
+        self._runtime.chat.release(affinity)
 
     async def close(self) -> None:
         """Stop everything, the runtime and its threads included."""
         if self._closed:
             return
         self._closed = True
-        for ticket in self._tasks.values():
-            ticket.dropped = True
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.get_running_loop().run_in_executor(self._pool, self._server.close)
-        self._pool.shutdown()
+        await self._runtime.close()
 
     # Reading ahead.
 
     async def _prepare(self, request: ChatRequest, ticket: Ticket) -> None:
         try:
-            tokens = await self._in_thread(self._prompter.conversation, request.messages, self._reserve(request))
-            await self._reader.read_ahead(self._chat.take(request.affinity, tokens), tokens, ticket)
+            tokens = await self._runtime.in_thread(
+                self._prompter.conversation, request.messages, self._reserve(request)
+            )
+            await self._runtime.reader.read_ahead(
+                await self._runtime.chat.claim(request.affinity, tokens), tokens, ticket
+            )
             tools = router.routable(request.tools) if request.tool_choice == "auto" else ()
             if not tools or ticket.dropped:
                 return
-            start = await self._in_thread(self._prompter.tokens, router.beginning(tools, may_reply=True))
-            slot = self._routing.take("router", start)
-            if slot.common(start) < len(start):
-                await self._reader.read_ahead(slot, start, ticket)
+            start = await self._runtime.in_thread(self._prompter.tokens, router.beginning(tools, may_reply=True))
+            slot = await self._runtime.routing.claim("routing", start)
+            await self._runtime.reader.read_ahead(slot, start, ticket)
             last = request.messages[-1] if request.messages else None
             if last is not None and last.role == "user" and last.droppable and not ticket.dropped:
                 await self._wait_for(self._decision(request, request.affinity), ticket)
@@ -216,9 +206,13 @@ class EmbeddedMind:
             job.out.put_nowait(None)
         except MindError as error:
             job.out.put_nowait(error)
+        except Exception as error:  # noqa: BLE001 - the top of a task: logged, and told to whoever waits
+            _log.exception("a completion of the embedded mind failed")
+            job.out.put_nowait(MindError(f"the embedded mind failed: {type(error).__name__}"))
         finally:
             if not job.request.affinity:
-                self._chat.release(job.owner)
+                self._tickets.pop(job.owner, None)
+                self._runtime.chat.release(job.owner)
 
     async def _tool(self, job: _Job) -> tuple[ChatTool | None, bool]:
         """The tool to call, if any, and whether the client named it."""
@@ -242,9 +236,9 @@ class EmbeddedMind:
                 last = request.messages[-1] if request.messages else None
                 if last is None or last.role != "user" or not router.routable(request.tools):
                     return None, False
-        chosen = await self._decision(request, job.owner)
-        if chosen is None and not job.ticket.dropped:
-            raise MindError("the choice of a tool was interrupted", retryable=True)
+        chosen: str | None = None
+        while chosen is None and not job.ticket.dropped:  # none: something newer was prepared in the middle of it
+            chosen = await asyncio.shield(self._decision(request, job.owner))
         return next((tool for tool in request.tools if tool.name == chosen), None), request.question is not None
 
     def _decision(self, request: ChatRequest, owner: str) -> asyncio.Task[str | None]:
@@ -255,11 +249,11 @@ class EmbeddedMind:
         sentence = said[-ROUTED_CHARS:]
         key = (tuple((tool.name, tool.description) for tool in tools), may_reply, sentence)
         known = self._routes.get(owner)
-        if known is not None and known.key == key and not known.ticket.dropped:
+        if known is not None and known.key == key and known.usable():
             return known.task
         self._forget_route(owner)
         ticket = Ticket()
-        task = self._start(self._decide(tools, sentence, ticket, may_reply=may_reply), ticket)
+        task = self._runtime.start(self._decide(tools, sentence, ticket, may_reply=may_reply), ticket)
         if request.affinity:
             self._routes[owner] = _Route(key, task, ticket)
         return task
@@ -269,20 +263,19 @@ class EmbeddedMind:
     ) -> str | None:
         choices = router.words(tools, may_reply=may_reply)
         parts = (*router.beginning(tools, may_reply=may_reply), *router.ending(sentence))
-        tokens = await self._in_thread(self._prompter.tokens, parts)
-        slot = self._routing.take("router", tokens)
+        tokens = await self._runtime.in_thread(self._prompter.tokens, parts)
         body = {"n_predict": 24, "temperature": 0.0, "grammar": grammar.one_of(choices)}
-        said = await self._generate(slot, tokens, body, ticket, lambda text: router.settled(text, choices) is not None)
+        said = await self._runtime.route(tokens, body, ticket, lambda text: router.settled(text, choices) is not None)
         return None if ticket.dropped else router.settled(said.text, choices) or said.text
 
     async def _speak(self, job: _Job) -> None:
         request = job.request
-        tokens = await self._in_thread(self._spoken_prompt, request)
+        tokens = await self._runtime.in_thread(self._spoken_prompt, request)
         body = {
             "n_predict": max(1, min(request.max_tokens, self.context_tokens - len(tokens) - 1)),
             "temperature": request.temperature,
             "top_p": 0.9,
-            "repeat_penalty": 1.1,
+            "repeat_penalty": REPEAT_PENALTY,
             **({} if request.seed is None else {"seed": request.seed}),
             "logit_bias": await self._ban(calls=any(message.calls for message in request.messages)),
         }
@@ -295,25 +288,26 @@ class EmbeddedMind:
                 begun = True
                 job.out.put_nowait(TextDelta(shown))
 
-        said = await self._in_slot(job, tokens, body, emit)
+        said = await self._runtime.generate_for(job.owner, tokens, body, job.ticket, emit)
         job.out.put_nowait(Finished("length" if said.finish == "length" else "stop", said.usage))
 
     async def _call(self, job: _Job, tool: ChatTool, *, forced: bool) -> None:
         schema = narrow(tool, job.request.question)
         own: Mapping[str, Any] = {"type": "object", **tool.parameters}
-        value, usage = asking.by_rule(job.request, schema), _NO_TOKENS
+        value, usage = asking.by_rule(job.request, schema), NO_TOKENS
         wrong: list[str] = []
         for attempt in range(2):
             if value is not None:
                 break
-            tokens = await self._in_thread(self._asking_prompt, job.request, tool, forced, wrong)
+            tokens = await self._runtime.in_thread(self._asking_prompt, job.request, tool, forced, wrong)
             body = {
                 "n_predict": ARGUMENT_TOKENS,
                 "temperature": job.request.temperature if forced and attempt == 0 else 0.0,
                 **({} if job.request.seed is None else {"seed": job.request.seed}),
+                "repeat_penalty": REPEAT_PENALTY,
                 "grammar": grammar.arguments(schema),
             }
-            said = await self._in_slot(job, tokens, body, lambda _text: None)
+            said = await self._runtime.generate_for(job.owner, tokens, body, job.ticket)
             if job.ticket.dropped:
                 return
             usage = _sum(usage, said.usage)
@@ -329,70 +323,6 @@ class EmbeddedMind:
         job.out.put_nowait(CallMade(call))
         job.out.put_nowait(Finished("tool_calls", usage))
 
-    async def _in_slot(
-        self, job: _Job, tokens: list[int], body: Mapping[str, Any], emit: Callable[[str], None]
-    ) -> _Generated:
-        """Generate in the conversation's own slot, once it is free."""
-        while True:
-            slot = self._chat.take(job.owner, tokens)
-            async with slot.lock:
-                if slot.owner == job.owner:
-                    return await self._generate_in(slot, tokens, body, job.ticket, emit=emit)
-
-    # The runtime.
-
-    async def _generate(
-        self, slot: Slot, tokens: list[int], body: Mapping[str, Any], ticket: Ticket, enough: Callable[[str], bool]
-    ) -> _Generated:
-        async with slot.lock:
-            return await self._generate_in(slot, tokens, body, ticket, enough=enough)
-
-    async def _generate_in(
-        self,
-        slot: Slot,
-        tokens: list[int],
-        body: Mapping[str, Any],
-        ticket: Ticket,
-        *,
-        emit: Callable[[str], None] = lambda _text: None,
-        enough: Callable[[str], bool] = lambda _text: False,
-    ) -> _Generated:
-        """Read what is unread, then generate. The slot is held by the caller. Ends early if the ticket is dropped."""
-        loop = asyncio.get_running_loop()
-        said = _Generated()
-        cached = min(slot.common(tokens), len(tokens) - 1)
-        await self._reader.read_now(slot, tokens, ticket)
-
-        def receive(chunk: LlamaChunk) -> bool:
-            if chunk.text:
-                said.text += chunk.text
-                loop.call_soon_threadsafe(emit, chunk.text)
-            if chunk.finish is not None:
-                said.finish = chunk.finish
-                said.usage = MindUsage(chunk.prompt_tokens, chunk.output_tokens, cached)
-            return ticket.dropped or enough(said.text)
-
-        if ticket.dropped:
-            return said
-        async with self._reader.replying():
-            request = {**body, "prompt": tokens, "id_slot": slot.index, "cache_prompt": True}
-            slot.tokens = tokens[: slot.common(tokens)]
-            await self._in_thread(self._server.complete, request, receive)
-        slot.tokens = tokens if not said.text else [*tokens, *await self._in_thread(self._reply_tokens, said.text)]
-        return said
-
-    async def _read_piece(self, slot: Slot, tokens: Any, ticket: Ticket) -> bool:
-        finished = False
-
-        def receive(chunk: LlamaChunk) -> bool:
-            nonlocal finished
-            finished = finished or chunk.finish is not None
-            return ticket.dropped and not finished
-
-        request = {"prompt": tokens, "n_predict": 0, "id_slot": slot.index, "cache_prompt": True}
-        await self._in_thread(self._server.complete, request, receive)
-        return finished
-
     # Prompts. These block, and run in our threads.
 
     def _spoken_prompt(self, request: ChatRequest) -> list[int]:
@@ -404,9 +334,6 @@ class EmbeddedMind:
         reserve = max(self._reserve(request), len(end) + ARGUMENT_TOKENS)
         return self._prompter.conversation(request.messages, reserve) + end
 
-    def _reply_tokens(self, text: str) -> list[int]:
-        return self._server.tokenize(text, control=False)
-
     def _reserve(self, request: ChatRequest) -> int:
         """What must stay free for the answer. The same with and without tools, so that prompts begin the same."""
         return max(min(request.max_tokens, self.context_tokens // 4), ARGUMENT_TOKENS) + ASKING_TOKENS
@@ -414,8 +341,8 @@ class EmbeddedMind:
     async def _ban(self, *, calls: bool) -> list[list[Any]]:
         """Tokens that no spoken answer may hold: control tokens; after `calls`, also the braces that would imitate one."""
         if self._banned is None:
-            control = [await self._in_thread(self._special, text) for text in (START, CALL)]
-            braces = [await self._in_thread(self._special, text) for text in _BRACES]
+            control = [await self._runtime.in_thread(self._special, text) for text in (START, CALL)]
+            braces = [await self._runtime.in_thread(self._special, text) for text in _BRACES]
             self._banned = tuple(
                 [[token, False] for token in found if token is not None] for found in (control, braces)
             )
@@ -425,17 +352,7 @@ class EmbeddedMind:
     def _special(self, text: str) -> int | None:
         return special_token(self._server, text)
 
-    # Tasks and threads.
-
-    async def _in_thread(self, function: Callable[..., _T], *arguments: Any) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
-
-    def _start(self, work: Any, ticket: Ticket) -> asyncio.Task[Any]:
-        """Work that is never cancelled, only told by its ticket to end, so that it leaves its slot in order."""
-        task: asyncio.Task[Any] = asyncio.create_task(work)
-        self._tasks[task] = ticket
-        task.add_done_callback(lambda done: self._tasks.pop(done, None))
-        return task
+    # Tasks.
 
     async def _wait_for(self, task: asyncio.Task[Any], ticket: Ticket) -> None:
         try:
@@ -456,6 +373,15 @@ class EmbeddedMind:
         known = self._routes.pop(owner, None)
         if known is not None:
             known.ticket.dropped = True
+
+
+async def _before(deadline: float, queue: asyncio.Queue[_T]) -> _T:
+    """The queue's next. Only the waiting is timed: the deadline must not strike while the caller has the chunk."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await queue.get()
+    except TimeoutError as error:
+        raise MindError("the mind did not answer in time", code="deadline", retryable=True) from error
 
 
 def _sum(left: MindUsage, right: MindUsage) -> MindUsage:

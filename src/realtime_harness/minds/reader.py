@@ -76,7 +76,7 @@ class Reader:
         owner = slot.owner
         while True:
             await self._rest(took * REST_AHEAD)
-            async with slot.lock:
+            async with slot.held():
                 done = slot.common(tokens)
                 if ticket.dropped or slot.owner != owner or done >= len(tokens):
                     return
