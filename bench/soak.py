@@ -22,9 +22,17 @@ GROWTH_MIB = 40.0  # after warm-up, over the whole run
 SECRETS = ("walnut", "copper", "violet", "saddle", "magnet", "pepper", "tunnel", "basket")
 
 
+class Rows(list[str]):
+    """What was seen, told as it is seen: a long run that is stopped has still said something."""
+
+    def append(self, row: str) -> None:
+        print(f"* {row}", flush=True)
+        super().append(row)
+
+
 async def long_call(server: Server, turns: int, contexts: int) -> list[str]:
     """One call of many spoken turns with context items in between."""
-    rows, every = [], max(1, turns // max(1, contexts) or 1)
+    rows, every = Rows(), max(1, turns // max(1, contexts) or 1)
     per_turn = -(-contexts // turns)
     async with open_line(server.url, server.key) as line:
         await line.configure(instructions="You are a friendly person. Answer in one short sentence.")
@@ -57,7 +65,7 @@ async def long_call(server: Server, turns: int, contexts: int) -> list[str]:
 
 async def short_calls(server: Server, count: int) -> list[str]:
     """Calls one after another, each with a word of its own that no other may say."""
-    rows, warm, files, threads = [], 0.0, 0, 0
+    rows, warm, files, threads = Rows(), 0.0, 0, 0
     chooser = random.Random(1)
     before = ""
     for number in range(count):
@@ -108,7 +116,6 @@ def main() -> None:
         assert not problems, problems[:10]
     rows.append(f"took {time.monotonic() - start:.0f} s")
     text = "\n".join(f"* {row}" for row in rows)
-    print(text)
     if chosen.report:
         chosen.report.write_text(f"# Soak\n\n{text}\n")
 
