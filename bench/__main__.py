@@ -174,7 +174,7 @@ def main() -> None:
     options.add_argument("--report", type=Path)
     chosen = options.parse_args()
     lines = [f"Mind {chosen.mind}; {machine()}; {datetime.datetime.now(datetime.UTC):%Y-%m-%d}; n = {chosen.n}."]
-    with serve(chosen.mind) as server:
+    with serve(chosen.mind, RTH_LOCAL_CAPACITY=str(max(2, chosen.most))) as server:
         lines.append(f"\nReady after {server.ready_s:.1f} s; {server.memory_mib():.0f} MiB resident when ready.")
         for count in (1, 2):
             figures = asyncio.run(measure(server, count, chosen.n))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -184,7 +183,7 @@ def test_every_piece_is_whole_characters(act: Callable[[Act[Any]], Any]) -> None
             mind, request(user("Repeat exactly, and nothing else: 😀🤖 日本語 café"), max_tokens=40)
         )
         assert "\ufffd" not in text_of(chunks)
-        assert {"日", "本", "語"} & set(text_of(chunks)) or "é" in text_of(chunks)
+        assert any(ord(letter) > 0x2000 for letter in text_of(chunks)), text_of(chunks)
 
     act(play)
 
@@ -205,7 +204,7 @@ def test_a_limit_of_tokens_is_kept_and_told(act: Callable[[Act[Any]], Any]) -> N
 @pytest.mark.parametrize("name", sorted(QUESTIONS))
 def test_a_forced_answer_is_what_the_question_allows(act: Callable[[Act[Any]], Any], name: str) -> None:
     async def play(mind: EmbeddedMind) -> None:
-        for question, temperature, read in itertools.product(QUESTIONS[name], (0.0, 1.5), (True, False)):
+        for question, temperature, read in zip(QUESTIONS[name], (0.0, 1.5), (True, False), strict=True):
             event = (ChatMessage("user", "Study event: " + orjson.dumps({"question": question}).decode()),)
             asked = request(
                 *TALK,
@@ -458,7 +457,7 @@ def test_weights_that_are_none_are_an_error(tmp_path: Path) -> None:
 def test_closing_leaves_no_thread_and_no_socket() -> None:
     async def live() -> str:
         mind = await EmbeddedMind.load(
-            ModelStore().file(SMALL_MIND), EmbeddedSettings(conversations=1, context_tokens=512)
+            ModelStore().file(SMALL_MIND), EmbeddedSettings(conversations=1, context_tokens=1024)
         )
         address = mind._server.address  # type: ignore[attr-defined]
         await answered(mind, request(user("Hi."), max_tokens=2))

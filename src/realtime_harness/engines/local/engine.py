@@ -17,7 +17,8 @@ from realtime_harness.realtime.engine import Clock, EngineSession, Profile
 from realtime_harness.realtime.items import Item
 from realtime_harness.realtime.session import Session
 
-DEFAULT_CAPACITY = 4
+CALLS_PER_CORE = 1  # measured with the 1.5B mind: docs/reports/2026-12-01-bench.md
+MOST_BY_DEFAULT = 4  # as many conversations as the embedded mind keeps read at once
 CAPACITY_VARIABLE = "RTH_LOCAL_CAPACITY"
 
 
@@ -72,7 +73,7 @@ def read_capacity() -> int:
     """The setting, or the default. Raises ConfigError."""
     value = os.environ.get(CAPACITY_VARIABLE)
     if value is None:
-        return DEFAULT_CAPACITY
+        return max(2, min(MOST_BY_DEFAULT, CALLS_PER_CORE * (os.cpu_count() or 1)))
     if not value.isdigit() or not 1 <= int(value) <= 1_000:
         raise ConfigError(f"{CAPACITY_VARIABLE}: expected a number of calls from 1 to 1000; got {value!r}.")
     return int(value)
