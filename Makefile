@@ -12,7 +12,7 @@ run: ## set up and serve the embedded voice agent on http://127.0.0.1:8080
 	@exec $(BIN)/rth serve $(ARGS)
 
 test: setup ## everything: fast, real models, loopback sockets, the browser
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -m "not large" $(ARGS)
 
 test-fast: setup ## no sockets, no models, virtual clock
 	$(BIN)/python -m pytest -m "not real and not large" --disable-socket --allow-unix-socket $(ARGS)
