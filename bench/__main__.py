@@ -8,17 +8,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import datetime
-import os
-import platform
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
 from bench.line import SAMPLES_PER_MS, Line, open_line
-from bench.server import Server, serve
+from bench.server import Server, machine, serve
 from bench.speech import INTERRUPTION, QUESTIONS, spoken
 
 PREFIX_MS, SILENCE_MS, FRAME_MS = 300, 500, 32
@@ -139,6 +135,7 @@ async def calls_that_fit(server: Server, most: int) -> list[tuple[int, float, fl
 
 
 def row(name: str, values: Sequence[float]) -> str:
+    """One line of a table: a figure's median, least, 95th percentile and count."""
     if not values:
         return f"| {name} | none | | | 0 |"
     ordered = sorted(values)
@@ -147,6 +144,7 @@ def row(name: str, values: Sequence[float]) -> str:
 
 
 def table(title: str, figures: Figures) -> list[str]:
+    """The figures of one layout, as Markdown."""
     return [
         "",
         f"### {title}",
@@ -159,11 +157,6 @@ def table(title: str, figures: Figures) -> list[str]:
         row("speech_stopped behind its audio", figures.stopped_lag),
         row("silence in mid-answer, a turn", figures.underrun),
     ]
-
-
-def machine() -> str:
-    memory_gib = psutil.virtual_memory().total / 2**30
-    return f"{os.cpu_count()} cores, {memory_gib:.0f} GiB, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
 
 
 def main() -> None:

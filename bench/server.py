@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import secrets
 import signal
 import socket
@@ -22,7 +23,7 @@ import psutil
 
 @dataclass
 class Server:
-    """A running server. `ready_s`: from its start to the first 200 of /readyz."""
+    """A running server. `ready_s`: from its start to the first 200 of /readyz. `log` is there as long as it runs."""
 
     url: str
     key: str
@@ -42,6 +43,13 @@ class Server:
         return self.process.num_fds()
 
 
+def machine() -> str:
+    """What the server ran on, for a report."""
+    memory_gib = psutil.virtual_memory().total / 2**30
+    cores, python = os.cpu_count(), platform.python_version()
+    return f"{cores} cores, {memory_gib:.0f} GiB, {platform.system()} {platform.machine()}, Python {python}"
+
+
 @contextlib.contextmanager
 def serve(mind: str, **settings: str) -> Iterator[Server]:
     """Starts the server with that mind on a free port of loopback, and ends it."""
@@ -50,9 +58,12 @@ def serve(mind: str, **settings: str) -> Iterator[Server]:
     key = secrets.token_hex(16)
     environment = {**os.environ, "RTH_API_KEY": key, "RTH_MIND": mind, **settings}
     command = [str(Path(sys.executable).with_name("rth")), "serve", "--port", str(port)]
-    log = Path(tempfile.mkdtemp(prefix="rth-bench-")) / "log.txt"
     start = time.monotonic()
-    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process:
+    with (
+        tempfile.TemporaryDirectory(prefix="rth-bench-") as folder,
+        (log := Path(folder, "log.txt")).open("wb") as out,
+        subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process,
+    ):
         try:
             while not _ready(f"http://127.0.0.1:{port}/readyz"):
                 if process.poll() is not None or time.monotonic() - start > 120:

@@ -13,9 +13,8 @@ import random
 import time
 from pathlib import Path
 
-from bench.__main__ import machine
 from bench.line import open_line
-from bench.server import Server, serve
+from bench.server import Server, machine, serve
 from bench.speech import QUESTIONS, spoken
 
 GROWTH_MIB = 40.0  # after warm-up, over the whole run
@@ -31,15 +30,14 @@ class Rows(list[str]):
 
 
 async def long_call(server: Server, turns: int, contexts: int) -> list[str]:
-    """One call of many spoken turns with context items in between."""
-    rows, every = Rows(), max(1, turns // max(1, contexts) or 1)
-    per_turn = -(-contexts // turns)
+    """One call of many spoken turns, with so many context items spread evenly between them."""
+    rows = Rows()
     async with open_line(server.url, server.key) as line:
         await line.configure(instructions="You are a friendly person. Answer in one short sentence.")
         await asyncio.sleep(1.0)
         warm = server.memory_mib()
         for number in range(turns):
-            for extra in range(per_turn if number % every == 0 else 0):
+            for extra in range(number * contexts // turns, (number + 1) * contexts // turns):
                 event = {"event": "screen", "type": "showtext", "text": f"This is screen {number}, note {extra}."}
                 part = {"type": "input_text", "text": f"[context] {json.dumps(event)}"}
                 await line.send(

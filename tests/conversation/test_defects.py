@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from realtime_harness.conversation import machine, output, replies
+from realtime_harness.conversation import machine, replies, response_run
 from realtime_harness.conversation.buffer import InputBuffer
 from realtime_harness.conversation.ledger import Ledger
 from realtime_harness.conversation.outbox import Outbox
@@ -26,7 +26,7 @@ Defect = Callable[[pytest.MonkeyPatch], None]
 
 
 def audio_after_cancel(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(output.ResponseRun, "cut", lambda self: None)
+    patch.setattr(response_run.ResponseRun, "cut", lambda self: None)
     patch.setattr(
         replies.Replies, "release", lambda self, now: [running.run.release(now) for running in self._all()] and None
     )
@@ -63,13 +63,13 @@ def odd_byte_leaks_over_the_switch(patch: pytest.MonkeyPatch) -> None:
 
 
 def two_terminal_events(patch: pytest.MonkeyPatch) -> None:
-    done = output.ResponseRun.done
+    done = response_run.ResponseRun.done
 
     def twice(self: Any, *how: Any) -> None:
         done(self, *how)
         done(self, *how)
 
-    patch.setattr(output.ResponseRun, "done", twice)
+    patch.setattr(response_run.ResponseRun, "done", twice)
 
 
 def reply_after_the_pause(patch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def a_part_left_open(patch: pytest.MonkeyPatch) -> None:
     def leave(self: Any, status: str) -> None:
         self._open = None
 
-    patch.setattr(output.ResponseRun, "_close_message", leave)
+    patch.setattr(response_run.ResponseRun, "_close_message", leave)
 
 
 def done_before_speech_started(patch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def done_before_speech_started(patch: pytest.MonkeyPatch) -> None:
 
 
 def silent_answers_are_interrupted(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(output.ResponseRun, "spoken", property(lambda self: True))
+    patch.setattr(response_run.ResponseRun, "spoken", property(lambda self: True))
 
 
 def a_second_active_response(patch: pytest.MonkeyPatch) -> None:
@@ -124,15 +124,15 @@ def ids_repeat(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_pacing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(output.Playhead, "may_release", lambda self, now: True)
+    patch.setattr(response_run.Playhead, "may_release", lambda self, now: True)
 
 
 def huge_deltas(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(output, "DELTA_BYTES", 96_000)
+    patch.setattr(response_run, "DELTA_BYTES", 96_000)
 
 
 def the_pacer_spins(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(output.Playhead, "may_release", lambda self, now: self.until - now < 0.9)
+    patch.setattr(response_run.Playhead, "may_release", lambda self, now: self.until - now < 0.9)
 
 
 def truncation_is_not_clamped(patch: pytest.MonkeyPatch) -> None:

@@ -190,6 +190,15 @@ def test_pip_runs_in_this_interpreter_and_not_from_the_current_directory(monkeyp
     assert commands[0][-2:] == ["download", "x"]
 
 
+def test_a_pip_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], *, timeout: float, **options: Any) -> subprocess.CompletedProcess[str]:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(SourceFailed, match="pip was not done within 1800 s"):
+        run_pip(["download", "x"])
+
+
 # Source `wheel`
 
 

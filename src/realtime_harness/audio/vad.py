@@ -12,8 +12,9 @@ import numpy as np
 
 from realtime_harness.audio.native import native
 from realtime_harness.audio.resample import Float32, Quality, Resampler
+from realtime_harness.realtime.pcm import RATE_HZ
 
-INPUT_HZ = 24_000
+INPUT_HZ = RATE_HZ
 MODEL_HZ = 16_000
 MODEL_FRAME_SAMPLES = 512
 FRAME_SAMPLES = MODEL_FRAME_SAMPLES * INPUT_HZ // MODEL_HZ  # 768 at 24 kHz, 32 ms

@@ -10,9 +10,9 @@ import numpy as np
 
 from realtime_harness.audio.resample import FULL_SCALE, Float32, Quality, resample, to_pcm
 from realtime_harness.errors import HarnessError
+from realtime_harness.realtime.pcm import BYTES_PER_SAMPLE, RATE_HZ
 
-WIRE_HZ = 24_000
-_SAMPLE_BYTES = 2
+WIRE_HZ = RATE_HZ
 
 
 class WavUnreadable(HarnessError):
@@ -41,14 +41,14 @@ def read_samples(source: Path | bytes) -> tuple[Float32, int]:
             f"{name} is not a PCM WAV file ({str(error) or 'it ends too early'}). Expected 16-bit PCM; convert it "
             "with: ffmpeg -i IN -acodec pcm_s16le OUT.wav"
         ) from error
-    if width != _SAMPLE_BYTES:
+    if width != BYTES_PER_SAMPLE:
         raise WavUnreadable(
             f"{name} has {width * 8}-bit samples; expected 16-bit PCM. Convert it with: "
             "ffmpeg -i IN -acodec pcm_s16le OUT.wav"
         )
     if rate_hz <= 0:
         raise WavUnreadable(f"{name} claims a rate of {rate_hz} Hz; expected more than 0.")
-    whole = len(frames) - len(frames) % (_SAMPLE_BYTES * channels)
+    whole = len(frames) - len(frames) % (BYTES_PER_SAMPLE * channels)
     grid = np.frombuffer(frames[:whole], np.dtype("<i2")).reshape(-1, channels).astype(np.float32)
     return grid.mean(axis=1, dtype=np.float32) / np.float32(FULL_SCALE), rate_hz
 
@@ -58,7 +58,7 @@ def wav_bytes(pcm: bytes, rate_hz: int = WIRE_HZ) -> bytes:
     out = io.BytesIO()
     with wave.open(out, "wb") as file:
         file.setnchannels(1)
-        file.setsampwidth(_SAMPLE_BYTES)
+        file.setsampwidth(BYTES_PER_SAMPLE)
         file.setframerate(rate_hz)
         file.writeframes(pcm)
     return out.getvalue()

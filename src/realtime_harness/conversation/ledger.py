@@ -60,7 +60,7 @@ def _one_word(left: str, right: str) -> bool:
 
 @dataclass(slots=True)
 class Entry:
-    """An item and what the wire does not show of it."""
+    """An item and what the wire does not show of it. Until it is `finished` its response writes it, then the ledger."""
 
     item: Item
     spoken: Spoken | None = None
@@ -76,14 +76,6 @@ class Ledger:
         self._entries: list[Entry] = []
         self._ids: set[str] = set()
         self._calls: dict[str, bool | None] = {}  # call_id -> has its output; None: the call was deleted
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    @property
-    def last_id(self) -> str | None:
-        """The id of the last item, None when there is none."""
-        return self._entries[-1].item.id if self._entries else None
 
     def find(self, item_id: str) -> Entry | None:
         """The entry of that id, if it stands in the conversation."""
@@ -198,6 +190,13 @@ class Ledger:
         if entry is None:
             raise InvalidEvent(f"Item with item_id not found: {item_id[:64]}", code=code, param="item_id")
         return entry
+
+    def transcribe(self, item_id: str, text: str) -> None:
+        """The words of a user's spoken turn, where it still stands in the conversation."""
+        entry = self.find(item_id)
+        if entry is not None and isinstance(entry.item, MessageItem):
+            part = ContentPart(type="input_audio", transcript=text)
+            entry.item = entry.item.model_copy(update={"content": (part,)})
 
     def cut(self, item_id: str, content_index: int, audio_end_ms: int) -> tuple[int, str]:
         """Cuts an assistant's spoken item at what was heard, clamped to the audio that exists.

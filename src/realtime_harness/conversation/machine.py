@@ -158,13 +158,13 @@ class Conversation:
             if self._turn is None:
                 self._buffer.committed(self._buffer.appended)
             else:
-                self._replies.owed = False  # whatever was to be answered ends in a turn that has no reply
+                self._replies.lapse()  # what was to be answered ends in a turn that has no reply
         elif is_on and not was_on:
             self._turn = None
             self._detector = TurnDetector()
             self._buffer.restart()
             self._out.order(o.DropAudio, epoch=self._buffer.epoch)
-        self._replies.idle_from = now
+        self._replies.idle(now)
         self._out.order(o.Configure, session=self._session)
         self._out.event(e.SessionUpdated, session=self._session.to_wire())
 
@@ -309,7 +309,7 @@ class Conversation:
         turn = _Turn(self._out.mint("item"), start)
         self._turn = turn
         self._ledger.reserve(turn.item_id)
-        self._replies.idle_from = None
+        self._replies.idle(None)
         self._out.event(e.SpeechStarted, audio_start_ms=ms_of_samples(start), item_id=turn.item_id)
         self._out.order(o.TurnStarted, item_id=turn.item_id, from_sample=turn.from_sample)
         if interrupt:
@@ -336,13 +336,10 @@ class Conversation:
         transcript = self._transcripts.pop(fact.ref, None)
         if transcript is None:
             return
-        entry = self._ledger.find(transcript.item_id)
         self._out.engine_event(e.UserSaid(transcript.item_id, fact.text))
         if not transcript.asked:
             return
-        if entry is not None and isinstance(entry.item, MessageItem):
-            part = ContentPart(type="input_audio", transcript=fact.text)
-            entry.item = entry.item.model_copy(update={"content": (part,)})
+        self._ledger.transcribe(transcript.item_id, fact.text)
         self._out.event(
             e.TranscriptionCompleted,
             item_id=transcript.item_id,
@@ -369,8 +366,7 @@ class Conversation:
 
     def _owe_reply(self, now: float) -> None:
         """A spoken turn has ended: answer it, now or after the response that is under way."""
-        self._replies.owed = True
-        self._replies.end_cancelled(now)
+        self._replies.owe(now)
         self._pay_reply(now)
 
     def _pay_reply(self, now: float) -> None:

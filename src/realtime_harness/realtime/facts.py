@@ -94,7 +94,10 @@ class AudioOut:
 
 @dataclass(frozen=True, slots=True)
 class CallOut:
-    """Reply `ref` calls a function; `upstream_id` is the backend's own name for the call."""
+    """Reply `ref` calls a function; `upstream_id` is the backend's own name for the call.
+
+    The client gets an id that `Conversation` mints; the backend meets it in the AddItem of this call.
+    """
 
     ref: int
     upstream_id: str
@@ -146,7 +149,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Something upstream that has no place in this vocabulary: counted, never passed on."""
+    """Something upstream that has no place in this vocabulary: named here, never passed on."""
 
     kind: str
 

@@ -5,9 +5,10 @@ Source: OpenAI Realtime (GA) items; HRP 0.2.0, "Events HyperStudy sends".
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
-from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.realtime.images import ImageData, read_data_url
@@ -19,6 +20,13 @@ MAX_TEXT_CHARS = 200_000  # an echoed item stays far below the 1 MiB frames that
 _INPUT_PARTS = {"user": ("input_text", "input_audio", "input_image"), "system": ("input_text",)}
 _OUTPUT_PARTS = ("output_text", "output_audio", "text", "audio")
 _NOW = {"text": "output_text", "audio": "output_audio"}  # names of the beta, still sent
+_NEEDED = {  # the field that a part of that type cannot do without
+    "input_text": "text",
+    "output_text": "text",
+    "text": "text",
+    "input_image": "image_url",
+    "input_audio": "audio",
+}
 
 
 class ContentPart(WireModel):
@@ -85,20 +93,11 @@ class FunctionCallOutputItem(WireModel):
 
 Item = MessageItem | FunctionCallItem | FunctionCallOutputItem
 
-
-def _kind(value: Any) -> str:
-    kind: Any = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    return kind if isinstance(kind, str) else "missing"
-
-
-_ADAPTER: TypeAdapter[Item] = TypeAdapter(
-    Annotated[
-        Annotated[MessageItem, Tag("message")]
-        | Annotated[FunctionCallItem, Tag("function_call")]
-        | Annotated[FunctionCallOutputItem, Tag("function_call_output")],
-        Discriminator(_kind),
-    ]
-)
+_MODELS: Mapping[str, type[Item]] = {
+    "message": MessageItem,
+    "function_call": FunctionCallItem,
+    "function_call_output": FunctionCallOutputItem,
+}
 
 
 def read_item(value: Json, param: str = "item") -> Item:
@@ -108,7 +107,8 @@ def read_item(value: Json, param: str = "item") -> Item:
         raise InvalidEvent(
             f"Missing required parameter: '{param}.type'.", code="missing_required_parameter", param=f"{param}.type"
         )
-    if kind not in ("message", "function_call", "function_call_output"):
+    model = _MODELS.get(kind) if isinstance(kind, str) else None
+    if model is None:
         raise InvalidEvent(
             f"Invalid '{param}.type': expected 'message', 'function_call' or 'function_call_output'; got {str(kind)[:60]!r}.",
             code="invalid_value",
@@ -119,7 +119,7 @@ def read_item(value: Json, param: str = "item") -> Item:
     # A client may send an id or a status of null: the same as leaving it out.
     value = {key: field for key, field in value.items() if not (key in ("id", "status") and field is None)}
     try:
-        item = _ADAPTER.validate_python(value)
+        item = model.model_validate(value)
     except ValidationError as error:
         raise refused_by(error, param) from None
     if isinstance(item, MessageItem):
@@ -162,13 +162,7 @@ def _check_content(item: MessageItem, param: str) -> None:
                 code="invalid_value",
                 param=f"{where}.type",
             )
-        needed = {
-            "input_text": "text",
-            "output_text": "text",
-            "text": "text",
-            "input_image": "image_url",
-            "input_audio": "audio",
-        }.get(part.type)
+        needed = _NEEDED.get(part.type)
         if needed and getattr(part, needed) is None:
             raise InvalidEvent(
                 f"Missing required parameter: '{where}.{needed}'.",

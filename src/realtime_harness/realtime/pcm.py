@@ -8,7 +8,6 @@ from __future__ import annotations
 RATE_HZ = 24_000
 BYTES_PER_SAMPLE = 2
 SAMPLES_PER_MS = RATE_HZ // 1000
-MAX_DELTA_MS = 2_000  # HRP: a larger audio delta ends the session
 
 
 def samples_of_ms(ms: float) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field, ValidationError
 
 from realtime_harness.realtime.session import (
+    MAX_INSTRUCTIONS_CHARS,
     AudioFormat,
     FunctionTool,
     MaxTokens,
@@ -43,7 +44,7 @@ class ResponseParams(WireModel):
     response out of the conversation. Metadata is echoed: at most 16 pairs, keys of 64 and values of 512 characters.
     """
 
-    instructions: Annotated[str, Field(max_length=200_000)] | None = None
+    instructions: Annotated[str, Field(max_length=MAX_INSTRUCTIONS_CHARS)] | None = None
     tools: tuple[FunctionTool, ...] | None = None
     tool_choice: ToolChoice | None = None
     output_modalities: Annotated[tuple[Modality, ...], Field(min_length=1, max_length=1)] | None = None
@@ -179,7 +180,7 @@ class ResponseBody:
             "conversation_id": self.conversation_id,
             "output_modalities": [self.plan.modality],
             "max_output_tokens": "inf" if limit is None else limit,
-            "audio": {"output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": self.plan.voice}},
+            "audio": {"output": {"format": AudioFormat().model_dump(), "voice": self.plan.voice}},
             "metadata": self.plan.metadata,
             "usage": None if self.usage is None else self.usage.to_wire(),
         }

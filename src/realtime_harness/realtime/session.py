@@ -145,8 +145,7 @@ class Session(WireModel):
             raise InvalidEvent(
                 "Missing required parameter: 'session.type'.", code="missing_required_parameter", param="session.type"
             )
-        for fixed in ("id", "object", "expires_at"):
-            patch = {key: value for key, value in patch.items() if key != fixed}
+        patch = {key: value for key, value in patch.items() if key not in _OURS}
         refuse_foreign_tools(patch.get("tools"), "session.tools")
         asked_model = patch.pop("model", None)
         if asked_model is not None and asked_model != self.model:
@@ -169,19 +168,8 @@ class Session(WireModel):
         return session
 
 
-_NULLABLE = frozenset(
-    {
-        "turn_detection",
-        "transcription",
-        "idle_timeout_ms",
-        "include",
-        "noise_reduction",
-        "tracing",
-        "prompt",
-        "parameters",
-        "eagerness",
-    }
-)
+_OURS = frozenset({"id", "object", "expires_at"})  # a client that sends the session back changes none of them
+_NULLABLE = frozenset({"turn_detection", "transcription", "noise_reduction", "tracing", "prompt", "include"})
 
 
 def merge(base: Json, patch: Json, defaults: Json) -> Json:

@@ -100,6 +100,4 @@ def refused_by(error: ValidationError, root: str) -> InvalidEvent:
 
 
 # pydantic names the branch of a union in the path: it is no field of the wire.
-_UNION_TAGS = frozenset(
-    {"server_vad", "semantic_vad", "str", "int", "ForcedTool", "message", "function_call", "function_call_output"}
-)
+_UNION_TAGS = frozenset({"server_vad", "semantic_vad", "str", "int", "ForcedTool"})

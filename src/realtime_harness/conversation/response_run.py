@@ -47,6 +47,10 @@ class Playhead:
         """`pcm` is out."""
         self.until = max(self.until, now) + len(pcm) / (BYTES_PER_SAMPLE * RATE_HZ)
 
+    def stop(self, now: float) -> None:
+        """What was still to be played will not be."""
+        self.until = now
+
 
 @dataclass(slots=True)
 class _Open:
@@ -73,7 +77,7 @@ class ResponseRun:
         self._conversation_id = None if plan.out_of_band else conversation_id
         self.id = outbox.mint("resp")
         self.calls = 0
-        self._queue: deque[Queued] = deque()
+        self._queue: deque[Queued] = deque()  # as long as the reply: a backend bounds how far ahead of speech it works
         self._odd: tuple[int, bytes] = (0, b"")  # a part's half sample
         self._open: _Open | None = None
         self._output: list[Json] = []
@@ -191,7 +195,7 @@ class ResponseRun:
 
     # --- messages -------------------------------------------------------------------------------------------------
 
-    def _open_message(self, part: int, kind: Literal["audio", "text"]) -> None:
+    def _open_message(self, part: int, kind: Literal["audio", "text"]) -> _Open:
         self._close_message("completed")
         item_id = self._outbox.mint("item")
         entry = Entry(MessageItem(id=item_id, role="assistant", status="in_progress"), finished=False)
@@ -202,6 +206,7 @@ class ResponseRun:
         self._add(entry, opened.output_index)
         shown: Json = {"type": "audio", "transcript": ""} if kind == "audio" else {"type": "text", "text": ""}
         self._outbox.event(e.ContentPartAdded, **self._where(opened), part=shown)
+        return opened
 
     def _add(self, entry: Entry, output_index: int) -> None:
         self._outbox.event(e.OutputItemAdded, response_id=self.id, output_index=output_index, item=entry.item.to_wire())
@@ -224,9 +229,7 @@ class ResponseRun:
             return
         opened = self._open
         if opened is None or opened.part != fact.part:
-            self._open_message(fact.part, "audio" if self.spoken else "text")
-            opened = self._open
-        assert opened is not None  # noqa: S101 - opened just above
+            opened = self._open_message(fact.part, "audio" if self.spoken else "text")
         opened.spoken.text += fact.text
         kind = e.OutputTranscriptDelta if opened.kind == "audio" else e.OutputTextDelta
         self._outbox.event(kind, **self._where(opened), delta=fact.text)
