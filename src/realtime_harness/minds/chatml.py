@@ -1,6 +1,6 @@
 """Renders a conversation as ChatML, the prompt format of Qwen and its kin, in parts that keep control and text apart.
 
-What people say or type is only ever a plain part: "<|im_start|>" in it is nine characters, not a turn.
+What people say or type is only ever a plain part: "<|im_start|>" in it is twelve characters, not a turn.
 """
 
 from __future__ import annotations
