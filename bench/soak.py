@@ -94,6 +94,7 @@ async def short_calls(server: Server, count: int) -> list[str]:
     )
     assert server.memory_mib() - warm < GROWTH_MIB, rows
     assert server.files() <= files + 2, rows
+    assert server.threads() <= threads + 2, rows
     return rows
 
 

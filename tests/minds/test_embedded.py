@@ -404,6 +404,18 @@ async def test_the_question_is_asked_unless_it_was_just_read() -> None:
     assert llama.runs[-1].prompt.count("I enjoyed the conversation") == 1
 
 
+async def test_the_question_is_asked_again_behind_an_image() -> None:
+    """Asked before the image only, a small mind named a colour that the image did not have."""
+    llama = FakeLlama(by_prompt(route="", call='{"value": 4}'))
+    question = QUESTIONS["answer_scale"][1]
+    event = ChatMessage("user", '{"event":"question","question":"' + question.replace("\n", "\\n") + '"}')
+    async with embedded(llama) as mind:
+        await answered(mind, scale(question, PERSONA, HELLO, event, ChatMessage("user", "Image 1 of 1: all blue.")))
+    before, _, after = llama.runs[-1].prompt.partition("all blue")
+    assert "I enjoyed the conversation" in before
+    assert "I enjoyed the conversation" in after
+
+
 async def test_arguments_that_do_not_fit_are_asked_for_once_more_with_the_fault() -> None:
     given = iter(['{"value": 900}', '{"value": 40}'])
     llama = FakeLlama(lambda _p: next(given))
