@@ -10,6 +10,8 @@ HarnessError
 +-- TooSlow            a client does not read what it is sent
 +-- ConnectFailed      a server that cannot be reached, or lets nobody in (seen by our client)
 +-- Disconnected       a connection that is over (seen by our client)
++-- NotHeard           something that was waited for did not come in time (seen by our client)
++-- Unreadable         a file or an image that cannot be read (WavUnreadable, ImageUnreadable)
 
 Each says what was expected, what came, and what to do. None carries a secret.
 """
@@ -95,3 +97,11 @@ class Disconnected(HarnessError):
         super().__init__(f"The connection was closed with code {code}: {reason or 'no reason given'}.")
         self.code = code
         self.reason = reason
+
+
+class NotHeard(HarnessError):
+    """Something that was waited for did not come in time."""
+
+
+class Unreadable(HarnessError):
+    """A file, or what a client sent as one, that cannot be read: says what was expected and what came."""

@@ -10,9 +10,8 @@ from tests.fakes.clock import VirtualClock, settle
 from tests.fakes.transport import MemoryTransport
 
 from realtime_harness.client import HrpClient, Microphone, Playback, hrp_url
-from realtime_harness.client.hrp import NotHeard
 from realtime_harness.client.timings import Spoken, loud_span, timings_of_interruption, timings_of_turn
-from realtime_harness.errors import ConfigError, Disconnected
+from realtime_harness.errors import ConfigError, Disconnected, NotHeard
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime.pcm import bytes_of_ms, silence
 
@@ -126,7 +125,7 @@ async def test_a_fault_in_a_listener_is_raised_at_the_end_and_not_lost() -> None
 
 async def test_a_microphone_streams_in_real_time_and_silence_between() -> None:
     transport, clock = MemoryTransport(), VirtualClock()
-    async with HrpClient(transport, clock) as client, Microphone(client, clock, chunk_ms=40) as microphone:
+    async with HrpClient(transport, clock) as client, Microphone(client.append, clock, chunk_ms=40) as microphone:
         await clock.advance(0.199)
         assert microphone.sent_ms == 200
         saying = asyncio.create_task(microphone.say(tone(100)))
@@ -141,7 +140,7 @@ async def test_a_microphone_streams_in_real_time_and_silence_between() -> None:
 
 async def test_a_muted_microphone_sends_nothing() -> None:
     transport, clock = MemoryTransport(), VirtualClock()
-    async with HrpClient(transport, clock) as client, Microphone(client, clock) as microphone:
+    async with HrpClient(transport, clock) as client, Microphone(client.append, clock) as microphone:
         microphone.muted = True
         await clock.advance(1)
         assert transport.sent == []
@@ -149,7 +148,7 @@ async def test_a_muted_microphone_sends_nothing() -> None:
 
 async def test_a_microphone_knows_when_it_sent_what() -> None:
     transport, clock = MemoryTransport(), VirtualClock(0.0)
-    async with HrpClient(transport, clock) as client, Microphone(client, clock, chunk_ms=40) as microphone:
+    async with HrpClient(transport, clock) as client, Microphone(client.append, clock, chunk_ms=40) as microphone:
         await clock.advance(0.41)
         assert microphone.sent_at(1) == 0.0
         assert microphone.sent_at(40) == 0.0
@@ -160,7 +159,7 @@ async def test_a_microphone_knows_when_it_sent_what() -> None:
 
 async def test_a_microphone_falls_silent_when_the_line_is_cut() -> None:
     transport, clock = MemoryTransport(), VirtualClock()
-    async with HrpClient(transport, clock) as client, Microphone(client, clock) as microphone:
+    async with HrpClient(transport, clock) as client, Microphone(client.append, clock) as microphone:
         saying = asyncio.create_task(microphone.say(tone(1_000)))
         await clock.advance(0.1)
         transport.hang_up(1001, "")
@@ -206,7 +205,7 @@ async def test_the_loud_span_of_speech_leaves_out_its_silence() -> None:
 
 async def test_the_figures_of_a_turn_count_from_the_last_word() -> None:
     transport, clock = MemoryTransport(), VirtualClock(0.0)
-    async with HrpClient(transport, clock) as client, Microphone(client, clock, chunk_ms=20) as microphone:
+    async with HrpClient(transport, clock) as client, Microphone(client.append, clock, chunk_ms=20) as microphone:
         await clock.advance(0.35)  # speech from 100 to 300 ms
         transport.come(e.SpeechStarted(event_id="e", audio_start_ms=0, item_id="i"))
         await clock.advance(0.55)
@@ -226,7 +225,7 @@ async def test_the_figures_of_a_turn_count_from_the_last_word() -> None:
 
 async def test_the_figures_of_an_interruption_count_from_its_first_word() -> None:
     transport, clock = MemoryTransport(), VirtualClock(0.0)
-    async with HrpClient(transport, clock) as client, Microphone(client, clock, chunk_ms=20) as microphone:
+    async with HrpClient(transport, clock) as client, Microphone(client.append, clock, chunk_ms=20) as microphone:
         await clock.advance(0.25)
         transport.come(delta("item_1", 100))
         await settle()

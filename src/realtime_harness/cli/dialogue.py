@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from realtime_harness.client import HrpClient, Microphone, Playback, Received, Transport
-from realtime_harness.client.hrp import NotHeard
 from realtime_harness.client.timings import Spoken, Timing, loud_span, timings_of_interruption, timings_of_turn
+from realtime_harness.errors import NotHeard
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime.engine import Clock
 from realtime_harness.realtime.pcm import silence
@@ -64,7 +64,7 @@ async def hold(transport: Transport, clock: Clock, script: Script, show: Callabl
         await client.wait(e.SessionCreated)
         await client.send(e.SessionUpdate(session=_settings(script)))
         session = (await client.wait(e.SessionUpdated)).session
-        async with Microphone(client, clock) as microphone:
+        async with Microphone(client.append, clock) as microphone:
             call = _Call(client, microphone, playback, clock, _prefix_padding_ms(session))
             await call.hold(script)
         outcome = call.outcome

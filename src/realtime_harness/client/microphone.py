@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
-from realtime_harness.client.hrp import HrpClient
 from realtime_harness.errors import Disconnected
 from realtime_harness.realtime.engine import Clock
-from realtime_harness.realtime.events import AudioAppend
 from realtime_harness.realtime.pcm import bytes_of_ms, ms_of_samples, samples_of_bytes, silence
 
 CHUNK_MS = 40
 
 
 class Microphone:
-    """Streams into a client. An async context. Audio is PCM16 mono 24 kHz.
+    """Streams into a connection. An async context. Audio is PCM16 mono 24 kHz.
 
-    Knows when each of its milliseconds was sent, so that what the server says of them can be timed.
+    Knows when each of its milliseconds was sent, so that what the server says of them can be timed; and how far it
+    fell behind real time at worst (`late_ms`), which says how far those times are to be trusted.
     """
 
-    def __init__(self, client: HrpClient, clock: Clock, chunk_ms: int = CHUNK_MS) -> None:
-        """`chunk_ms`: 20 to 100, as HRP asks."""
+    def __init__(self, append: Callable[[bytes], Awaitable[None]], clock: Clock, chunk_ms: int = CHUNK_MS) -> None:
+        """`append` sends so much audio, and raises Disconnected. `chunk_ms`: 20 to 100, as HRP asks."""
         self.muted = False
-        self._client = client
+        self.late_ms = 0
+        self._append = append
         self._clock = clock
         self._chunk_ms = chunk_ms
         self._speech: deque[bytes] = deque()
@@ -80,7 +81,8 @@ class Microphone:
             while True:
                 if not self.muted:
                     chunk = self._speech.popleft() if self._speech else quiet
-                    await self._client.send(AudioAppend(audio=chunk))
+                    self.late_ms = max(self.late_ms, round((self._clock.now() - due) * 1000))
+                    await self._append(chunk)
                     self._sent_ms += self._chunk_ms
                     self._times.append((self._sent_ms, self._clock.now()))
                     if not self._speech:

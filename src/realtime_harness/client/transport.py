@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Protocol, Self
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
+from typing import Protocol, Self, cast
 from urllib.parse import quote, urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
-from realtime_harness.errors import ConfigError, ConnectFailed, Disconnected
+from realtime_harness.errors import ConfigError, ConnectFailed, Disconnected, InvalidEvent
 from realtime_harness.realtime.wire import load_object
 
 OPEN_TIMEOUT_S = 20.0
@@ -58,11 +59,12 @@ class WebSocketTransport:
             raise _ended(closed) from None
 
     async def receive(self) -> str:
-        """The next frame, as text."""
+        """The next frame, as text; what is no UTF-8 in it is replaced."""
         try:
-            return await self._connection.recv(decode=True)
+            frame = await self._connection.recv(decode=False)
         except ConnectionClosed as closed:
             raise _ended(closed) from None
+        return frame.decode(errors="replace")
 
     async def close(self) -> None:
         """Says goodbye and waits for the other side's, for a while."""
@@ -77,13 +79,19 @@ class WebSocketTransport:
         await self.close()
 
 
-async def connect_websocket(url: str, key: str | None, *, open_timeout_s: float = OPEN_TIMEOUT_S) -> WebSocketTransport:
-    """Connects. Raises ConnectFailed that says what is wrong: nobody there, a wrong key, no room."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
+async def connect_websocket(
+    url: str,
+    key: str | None,
+    *,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    open_timeout_s: float = OPEN_TIMEOUT_S,
+) -> WebSocketTransport:
+    """Connects, with `headers` beside the key's. Raises ConnectFailed that says what is wrong: nobody there, a wrong key, no room."""
+    bearer = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         connection = await connect(
             url,
-            additional_headers=headers,
+            additional_headers={**headers, **bearer},
             open_timeout=open_timeout_s,
             max_size=None,
             compression=None,
@@ -102,17 +110,23 @@ async def connect_websocket(url: str, key: str | None, *, open_timeout_s: float 
 
 def _refused(url: str, answer: InvalidStatus) -> ConnectFailed:
     status = answer.response.status_code
-    said = ""
-    try:
-        error = load_object(bytes(answer.response.body)).get("error")
-        said = str(error.get("message", "")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType,reportUnknownArgumentType]
-    except Exception:  # noqa: BLE001 - whatever a stranger's error page holds
-        said = bytes(answer.response.body).decode(errors="replace")
+    said = _message(bytes(answer.response.body))
     if status == 401:
         said = f"The key is wrong or missing. {said}"
     elif status == 404:
         said = f"There is no realtime endpoint here. {said}"
     return ConnectFailed(f"{url} answered HTTP {status}. {said[:MAX_SHOWN_CHARS]}".strip(), status=status)
+
+
+def _message(page: bytes) -> str:
+    """What a stranger's error page says: the message of our own shape, or its text on one line."""
+    try:
+        error: object = load_object(page).get("error")
+    except InvalidEvent:
+        error = None
+    if isinstance(error, dict):
+        return str(cast("dict[str, object]", error).get("message", ""))
+    return " ".join(page.decode(errors="replace").split())
 
 
 def _ended(closed: ConnectionClosed) -> Disconnected:
