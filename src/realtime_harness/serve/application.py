@@ -12,6 +12,7 @@ from realtime_harness.serve.health import HealthEndpoint
 from realtime_harness.serve.hrp import HrpEndpoint
 from realtime_harness.serve.limits import ServeLimits
 from realtime_harness.serve.page import PageEndpoint
+from realtime_harness.serve.spec import SpecEndpoint
 
 
 def create_app(
@@ -24,4 +25,5 @@ def create_app(
 ) -> Starlette:
     """All surfaces. `calls` is entered and made ready by whoever owns it, not here."""
     hrp = HrpEndpoint(calls, keys, clock or SystemClock(), limits or ServeLimits(), call_limits or CallLimits())
-    return Starlette(routes=[*hrp.routes(), *HealthEndpoint(calls).routes(), *PageEndpoint().routes()])
+    plain = (HealthEndpoint(calls), SpecEndpoint(), PageEndpoint())
+    return Starlette(routes=[*hrp.routes(), *(route for endpoint in plain for route in endpoint.routes())])
