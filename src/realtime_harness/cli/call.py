@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from realtime_harness.cli.people import FAILED
+from realtime_harness.cli.people import FAILED, key_for
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 INTERRUPTION = "Wait, stop there please. What is two plus two?"
-_LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def call(
@@ -51,7 +50,7 @@ def call(
     if interrupt_at is not None and speak is not None:
         interruption = speak(INTERRUPTION)
     script = Script(speech, tool, interrupt_at, interruption)
-    outcome = asyncio.run(_call(where, api_key or _key_for(where), script, console))
+    outcome = asyncio.run(_call(where, api_key or key_for(where), script, console))
     if out is not None:
         from realtime_harness.audio.wav import write_wav
 
@@ -95,18 +94,6 @@ def _speaker(*, needed: bool) -> Callable[[str], bytes] | None:
         if needed:
             raise
         return None
-
-
-def _key_for(url: str) -> str | None:
-    """This user's own key, for a server on this machine only: no other is told it."""
-    from urllib.parse import urlsplit
-
-    from realtime_harness.config import read_key, read_settings
-
-    settings = read_settings()
-    if (urlsplit(url).hostname or "") in _LOCAL or settings.api_key is not None:
-        return read_key(settings)
-    return None
 
 
 def _report(outcome: Outcome, console: Console) -> None:

@@ -34,6 +34,7 @@ class Microphone:
         self._spoken.set()
         self._sent_ms = 0
         self._times: list[tuple[int, float]] = []  # (milliseconds sent by then, when)
+        self._over = False
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -53,9 +54,11 @@ class Microphone:
         return self._sent_ms
 
     async def say(self, pcm: bytes) -> tuple[int, int]:
-        """Speaks; returns when the last of it is sent, with the milliseconds at which it began and ended in the stream."""
+        """Speaks; returns when the last of it is sent (at once where the connection is over), with the milliseconds at which it began and ended in the stream."""
         size = bytes_of_ms(self._chunk_ms)
         start = self._sent_ms
+        if self._over:
+            return start, start
         self._spoken.clear()
         self._speech.extend(pcm[at : at + size].ljust(size, b"\x00") for at in range(0, len(pcm), size))
         if not self._speech:
@@ -90,5 +93,6 @@ class Microphone:
                 due += self._chunk_ms / 1000
                 await self._clock.sleep_until(due)
         except Disconnected:
+            self._over = True
             self._speech.clear()
             self._spoken.set()

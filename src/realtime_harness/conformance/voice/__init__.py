@@ -1,0 +1,1 @@
+"""The voice suite: ten checks of HRP, five of them for each turn detection. `rth check voice`."""
