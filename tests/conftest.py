@@ -29,13 +29,15 @@ def hear() -> Callable[[bytes], str]:
     """The words in PCM16 24 kHz, by the engine's own ears: what a person would hear."""
     import soxr
 
-    from realtime_harness.engines.local.hearing import Hearing
+    from realtime_harness.engines.local.hearing import Hearing, cut_at_quiet
+    from realtime_harness.engines.local.words_heard import joined
     from realtime_harness.models import ModelStore
 
     hearing = Hearing(ModelStore().path("whisper-tiny.en"), 1)
 
     def words(pcm: bytes) -> str:
         samples: Any = np.frombuffer(pcm, "<i2").astype(np.float32) / 32768
-        return hearing.transcribe(soxr.resample(samples, 24_000, 16_000).astype(np.float32), None).text
+        windows = cut_at_quiet(soxr.resample(samples, 24_000, 16_000).astype(np.float32))
+        return joined([hearing.transcribe(window) for window in windows])
 
     return words

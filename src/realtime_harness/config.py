@@ -3,11 +3,14 @@
 RTH_API_KEY              the key; without it, the one in ~/.config/realtime-harness/key, made on first run
 RTH_MIND                 what the local engine thinks with: embedded, embedded:1.5b, embedded:0.5b or http://HOST/v1#MODEL
 RTH_MIND_API_KEY         the key of that server, if it needs one
+RTH_LOCAL_CAPACITY       calls at once of the local engine; without it, as many as were measured to fit this machine
 RTH_MAX_CALLS            calls at once, of all engines together
 RTH_MAX_CALLS_PER_KEY    calls at once of one key
 RTH_MAX_DURATION_S       how long one call may last
 RTH_IDLE_S               how long a call may last in which nothing happens
 RTH_DRAIN_S              what running calls still get when the server is told to stop
+RTH_DECISION_TIMEOUT_S   how long one answer of the model endpoint may take
+RTH_DECISION_JOURNAL     where its decisions are put down, or "off"; without it, in this user's state directory
 """
 
 from __future__ import annotations
@@ -17,12 +20,16 @@ import secrets
 from pathlib import Path
 from typing import Annotated
 
+from platformdirs import user_state_path
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from realtime_harness.errors import ConfigError
 
 KEY_VARIABLE = "RTH_API_KEY"
+MIND_VARIABLE = "RTH_MIND"
+MIND_KEY_VARIABLE = "RTH_MIND_API_KEY"
+CAPACITY_VARIABLE = "RTH_LOCAL_CAPACITY"
 MIN_KEY_CHARS = 8
 _Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 
@@ -34,11 +41,15 @@ class Settings(BaseSettings):
 
     api_key: SecretStr | None = None
     mind: str = "embedded"
+    mind_api_key: SecretStr | None = None
+    local_capacity: Annotated[int, Field(ge=1, le=1_000)] | None = None
     max_calls: Annotated[int, Field(ge=1)] = 1_000
     max_calls_per_key: Annotated[int, Field(ge=1)] = 100
     max_duration_s: _Seconds = 3600.0
     idle_s: _Seconds = 900.0
     drain_s: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    decision_timeout_s: Annotated[float, Field(ge=10, le=300)] = 55.0
+    decision_journal: str | None = None
 
 
 def read_settings() -> Settings:
@@ -48,13 +59,22 @@ def read_settings() -> Settings:
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False)[0]
         variable = "RTH_" + "_".join(str(step) for step in first["loc"]).upper()
-        shown = "" if variable == KEY_VARIABLE else f"; got {str(first['input'])[:60]!r}"
+        shown = "" if variable in (KEY_VARIABLE, MIND_KEY_VARIABLE) else f"; got {str(first['input'])[:60]!r}"
         raise ConfigError(f"{variable}: {first['msg']}{shown}.") from None
 
 
 def key_path() -> Path:
     """Where the key of this user's server is kept."""
     return Path.home() / ".config" / "realtime-harness" / "key"
+
+
+def journal_path(settings: Settings) -> Path | None:
+    """Where decisions are put down; None where they are not."""
+    if settings.decision_journal == "off":
+        return None
+    if settings.decision_journal:
+        return Path(settings.decision_journal)
+    return user_state_path("realtime-harness", appauthor=False) / "decisions.jsonl"
 
 
 def read_key(settings: Settings) -> str | None:

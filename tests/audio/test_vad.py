@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracle import read_oracle
 
 from realtime_harness.audio.vad import FRAME_SAMPLES, SpeechDetector
 
-ORACLE = Path(__file__).parents[3] / "shared" / "reference" / "oracle"
 FRAME_MS = 32
 Frames = Sequence[tuple[int, float]]
 
@@ -119,13 +117,11 @@ def test_silence_is_not_speech(detector: SpeechDetector) -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("sizes", [[480], [4_800], [10**6], [1, 2_000, 37]], ids=str)
-@pytest.mark.skipif(not ORACLE.is_dir(), reason="the oracle clip (../shared/reference/oracle) is not here")
 def test_the_offsets_are_those_openai_recorded(detector: SpeechDetector, sizes: list[int]) -> None:
-    oracle = json.loads((ORACLE / "oracle.json").read_text())
-    audio = ((ORACLE / "m24.pcm").read_bytes() + bytes(96_000)) * 3
-    frames = fed(detector, audio, sizes)
-    assert turns(frames) == oracle["openai_recorded"]
-    assert turns(frames, silence_ms=500)[:2] == oracle["silero_iterator_prediction_silence_500"]
+    oracle = read_oracle()
+    frames = fed(detector, (oracle.clip + bytes(96_000)) * 3, sizes)
+    assert turns(frames) == oracle.recorded["openai_recorded"]
+    assert turns(frames, silence_ms=500)[:2] == oracle.recorded["silero_iterator_prediction_silence_500"]
 
 
 @pytest.mark.real

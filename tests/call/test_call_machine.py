@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from realtime_harness.call import Call, CallLimits, CallPlan, Drain, Emit, Grant, Malformed
-from realtime_harness.call.machine import Attached, ClientGone, ClientTooSlow, EngineGone, Finish, ToEngine, short
+from realtime_harness.call import Call, CallLimits, CallPlan, Drain, Emit, Malformed
+from realtime_harness.call.machine import (
+    Attached,
+    ClientGone,
+    ClientTooSlow,
+    EngineGone,
+    Finish,
+    ToEngine,
+    close_reason,
+)
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime.session import Session
@@ -17,7 +25,7 @@ LIMITS = CallLimits(max_duration_s=3600, idle_s=900, attach_s=15)
 
 
 def call(limits: CallLimits = LIMITS, *, attached: bool = True) -> Call:
-    made = Call(CallPlan(session=Session(), limits=limits), Grant.OPEN, START)
+    made = Call(CallPlan(session=Session(), limits=limits), START)
     if attached:
         made.handle(Attached(), START)
     return made
@@ -159,8 +167,8 @@ def test_after_the_end_nothing_follows_from_anything() -> None:
 
 
 def test_a_reason_fits_a_close_frame_and_is_cut_at_a_character() -> None:
-    assert len(short("ü" * 200).encode()) <= 123
-    assert short("ü" * 200) == "ü" * 60
+    assert len(close_reason("ü" * 200).encode()) <= 123
+    assert close_reason("ü" * 200) == "ü" * 60
 
 
 _INPUTS = st.one_of(

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
+import structlog
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 from tests.fakes.clock import VirtualClock, settle
-from tests.fakes.engine import ScriptedEngine, answer
+from tests.fakes.engine import ScriptedEngine, ScriptedSession, answer
 from tests.fakes.surface import MemorySurface
 
 from realtime_harness.call import Call, CallLimits, CallPlan, Calls, CallsLimits, Grant, Malformed
+from realtime_harness.call import calls as runner
 from realtime_harness.errors import EngineError, InvalidEvent, Refused
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime.session import Session
@@ -272,6 +277,24 @@ async def test_leaving_the_context_ends_every_call() -> None:
     assert engine.open_now == 0
 
 
+async def test_leaving_the_context_waits_for_no_call_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "LEAVE_S", 0.05)
+    engine = ScriptedEngine()
+    async with Calls(VirtualClock()) as calls:
+        calls.ready({"scripted": engine}, "scripted")
+        call_id = await calls.start(PLAN, Grant.OPEN)
+
+        async def stuck(_: str) -> None:
+            await asyncio.Event().wait()
+
+        engine.sessions[0].close = stuck  # type: ignore[method-assign]
+        with capture_logs([merge_contextvars]) as lines:
+            await asyncio.wait_for(calls.__aexit__(None, None, None), 5)
+    assert ("call did not end in time", call_id) in [(line["event"], line["call_id"]) for line in lines]
+    await settle()
+    assert ours() == []
+
+
 async def test_before_it_is_ready_every_call_is_refused() -> None:
     async with Calls(VirtualClock()) as calls:
         assert calls.state == "starting"
@@ -295,6 +318,32 @@ async def test_a_second_client_cannot_join_a_call(bench: Bench) -> None:
         await bench.calls.attach(call_id, MemorySurface())
 
 
+async def test_every_line_that_is_logged_in_a_call_names_it(bench: Bench) -> None:
+    class Engine(ScriptedEngine):
+        """Has a task of its own for each session, made while it opens, as engines do."""
+
+        async def open(self, *given: Any) -> ScriptedSession:
+            opened = await super().open(*given)
+            bench.clients.append(asyncio.create_task(self.speak_up(opened)))
+            return opened
+
+        async def speak_up(self, opened: ScriptedSession) -> None:
+            while not opened.closed:
+                await asyncio.sleep(0)
+            structlog.get_logger().info("the engine's own")
+
+    bench.calls.ready({"scripted": Engine()}, "scripted")
+    with capture_logs([merge_contextvars]) as lines:
+        clients = [await bench.join(), await bench.join()]
+        for client in clients:
+            client.vanish()
+        await settle()
+    by_call: dict[str, list[str]] = {}
+    for line in lines:
+        by_call.setdefault(line["call_id"], []).append(line["event"])
+    assert [sorted(said) for said in by_call.values()] == [["call ended", "call started", "the engine's own"]] * 2
+
+
 async def test_no_word_of_one_call_reaches_another(bench: Bench) -> None:
     clients = [await bench.join(CallPlan(session=Session(), owner=str(number))) for number in range(5)]
     for number, session in enumerate(bench.engine.sessions):
@@ -306,5 +355,5 @@ async def test_no_word_of_one_call_reaches_another(bench: Bench) -> None:
 
 
 def test_the_limits_of_a_plan_are_its_own() -> None:
-    call = Call(CallPlan(session=Session(), limits=CallLimits(max_duration_s=60)), Grant.OPEN, 0.0)
+    call = Call(CallPlan(session=Session(), limits=CallLimits(max_duration_s=60)), 0.0)
     assert call.wake(60)[-1].reason == "Your session hit the maximum duration of 1 minutes."  # type: ignore[union-attr]

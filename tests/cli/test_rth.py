@@ -86,11 +86,25 @@ def test_a_bad_key_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch
     assert bad not in str(refused.value) and "RTH_API_KEY" in str(refused.value)
 
 
-def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("RTH_MAX_CALLS", "many")
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("RTH_MAX_CALLS", "many"), *(("RTH_LOCAL_CAPACITY", value) for value in ("0", "-1", "many", "", "1001"))],
+)
+def test_a_bad_setting_is_named_before_anything_is_loaded(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, value)
     assert run("serve", "--port", "0") == 2
-    error = capsys.readouterr().err
-    assert "RTH_MAX_CALLS" in error and "many" in error and "Traceback" not in error
+    said = capsys.readouterr()
+    assert variable in said.err and repr(value) in said.err and "Traceback" not in said.err
+    assert said.out == ""
+
+
+def test_the_key_of_a_minds_server_is_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RTH_MIND_API_KEY", "sk-secret")
+    settings = read_settings()
+    assert "sk-secret" not in repr(settings)
+    assert settings.mind_api_key is not None and settings.mind_api_key.get_secret_value() == "sk-secret"
 
 
 def test_a_port_that_is_taken_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +140,7 @@ def test_a_file_that_is_no_wav_is_said_to_be_none(
     path = tmp_path / "speech.wav"
     if content is not None:
         path.write_bytes(content)
-    assert run("call", "--wav", str(path)) == 1
+    assert run("call", "--wav", str(path)) == 2
     error = capsys.readouterr().err
     assert "speech.wav" in error and "Traceback" not in error
 
@@ -145,13 +159,13 @@ def test_no_url_is_said_to_be_none(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_another_machine_is_not_told_the_key_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from realtime_harness.cli.call import _key_for
+    from realtime_harness.cli.people import key_for
 
     made, _ = read_or_make_key(read_settings())
-    assert _key_for("ws://127.0.0.1:8080/v1/realtime") == made
-    assert _key_for("wss://api.example.com/v1/realtime") is None
+    assert key_for("ws://127.0.0.1:8080/v1/realtime") == made
+    assert key_for("wss://api.example.com/v1/realtime") is None
     monkeypatch.setenv("RTH_API_KEY", "for-that-server")
-    assert _key_for("wss://api.example.com/v1/realtime") == "for-that-server"
+    assert key_for("wss://api.example.com/v1/realtime") == "for-that-server"
 
 
 # --- calls over real sockets, to a scripted engine -----------------------------------------------------------------
@@ -298,7 +312,7 @@ def test_sigterm_ends_serve_in_order(tmp_path: Path) -> None:
         "from realtime_harness.config import Settings\n"
         "from realtime_harness.serve import listen\n"
         "from tests.fakes.engine import ScriptedEngine\n"
-        "async def load(): return {'local': ScriptedEngine()}\n"
+        "async def load(): return app.Loaded({'local': ScriptedEngine()})\n"
         "asyncio.run(app.serve(Settings(), 'a-key-of-the-tests', listen('127.0.0.1', 0), load=load,"
         " on_ready=lambda: print('ready', flush=True)))\n"
         "print('over', flush=True)\n"

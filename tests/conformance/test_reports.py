@@ -11,7 +11,7 @@ from realtime_harness.conformance.broken.defects import DEFECTS
 from realtime_harness.conformance.broken.engine import ScriptedEngine
 from realtime_harness.conformance.html import to_html
 from realtime_harness.conformance.report import Report, to_json
-from realtime_harness.conformance.voice.suite import public_target
+from realtime_harness.conformance.targets import public_target
 from tests.conformance.line import check_virtually
 
 

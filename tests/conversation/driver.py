@@ -140,7 +140,7 @@ class Talk:
         return self.send(e.ResponseCreate(response=response))
 
     def ask_silently(self, name: str) -> list[Output]:
-        """As HyperStudy asks an on-screen question (seed 000, "Answering questions")."""
+        """As HyperStudy asks an on-screen question (HRP 0.2.0, "Answering questions")."""
         return self.create(output_modalities=["text"], tool_choice={"type": "function", "name": name})
 
     def cancel(self, response_id: str | None = None) -> list[Output]:

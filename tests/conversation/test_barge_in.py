@@ -1,4 +1,4 @@
-"""A participant speaks while the agent is talking. Source: HRP 0.2.0; DESIGN section 5, "Barge-in"."""
+"""A participant speaks while the agent is talking. Source: HRP 0.2.0; docs/design.md 5.3."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_audio_one_byte_at_a_time(talk: Talk) -> None:
 
 
 def test_audio_that_stops_in_mid_word_leaves_the_turn_open(talk: Talk) -> None:
-    """HRP adds and drops nothing: silence that was never sent ends no turn (DESIGN 4.6)."""
+    """HRP adds and drops nothing: silence that was never sent ends no turn (docs/design.md 4.4)."""
     talk.speak_ms(320)
     talk.wait(600)
     assert talk.see() == ["input_audio_buffer.speech_started"]

@@ -1,4 +1,4 @@
-"""Audio goes out at the pace of speech. Source: DESIGN sections 4.2 and 5, "Audio deltas"."""
+"""Audio goes out at the pace of speech. Source: docs/design.md 4.2 and 5.9."""
 
 from __future__ import annotations
 

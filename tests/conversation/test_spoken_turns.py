@@ -1,4 +1,4 @@
-"""Turns of speech. Sources: HRP 0.2.0, "Turn-taking and interruptions"; recorded event orders; DESIGN section 5, "Clock"."""
+"""Turns of speech. Sources: HRP 0.2.0, "Turn-taking and interruptions"; recorded event orders; docs/design.md 5.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The participant's words. Source: DESIGN section 5, "Transcription"."""
+"""The participant's words. Source: docs/design.md 5.11."""
 
 from __future__ import annotations
 

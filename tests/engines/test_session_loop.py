@@ -1,4 +1,4 @@
-"""The one session loop, over a backend that the test plays, in virtual time. Source: DESIGN section 4."""
+"""The one session loop, over a backend that the test plays, in virtual time. Source: docs/design.md 4."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 from tests.conversation.virtual_time import LoopClock, run
+from tests.fakes.surface import MemorySurface
 
+from realtime_harness.call import CallPlan, Calls, Grant
 from realtime_harness.engines import session as loop
 from realtime_harness.engines.session import open_session
 from realtime_harness.errors import EngineError
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime import facts as f
 from realtime_harness.realtime import orders as o
-from realtime_harness.realtime.engine import EngineSession
+from realtime_harness.realtime.engine import EngineSession, Profile
 from realtime_harness.realtime.pcm import silence
 from realtime_harness.realtime.responses import Usage
 from realtime_harness.realtime.session import Session
@@ -394,6 +396,58 @@ def test_a_stalled_reply_is_ended_by_the_clock_alone() -> None:
         done = (await until(session, e.ResponseDone))[-1]
         assert done.response["status"] == "failed"
         assert LoopClock().now() - began == pytest.approx(60)
+        await session.close("done")
+
+    run(story())
+
+
+@pytest.mark.parametrize("answering", [False, True])
+def test_a_session_lasts_as_long_as_its_profile_says_and_then_says_so(answering: bool) -> None:
+    async def story() -> None:
+        backend = FakeBackend(answers_ms=40_000)
+        began = LoopClock().now()
+        session = await opened(backend, max_session_s=30.0)
+        if answering:
+            await session.send(e.ResponseCreate())
+        seen = await until(session, e.EngineEnded)
+        assert LoopClock().now() - began == pytest.approx(30)
+        assert seen[-1] == e.EngineEnded("session_expired", "Your session hit the maximum duration of 0.5 minutes.")
+        assert sum(isinstance(event, e.ResponseDone) for event in seen) == answering
+        assert await rest(session) == []
+        await session.close("done")
+        assert len(asyncio.all_tasks()) == 1
+
+    run(story())
+
+
+def test_a_call_whose_session_is_over_is_told_once_and_closed_as_going_away() -> None:
+    class Engine:
+        profile = Profile("fake", "fake", max_session_s=30.0)
+
+        async def open(self, session: Session, seed: Any, clock: Any) -> EngineSession:
+            return await open_session(FakeBackend(), session, seed, clock, max_session_s=self.profile.max_session_s)
+
+        async def close(self) -> None:
+            pass
+
+    async def story() -> None:
+        client = MemorySurface()
+        async with Calls(LoopClock()) as calls:
+            calls.ready({"fake": Engine()}, "fake")
+            await calls.attach(await calls.start(CallPlan(Session()), Grant.OPEN), client)
+        assert client.types == ["session.created", "error"]
+        assert client.out[-1].error["code"] == "session_expired"  # type: ignore[union-attr]
+        assert client.closed == [(1001, "Your session hit the maximum duration of 0.5 minutes.")]
+
+    run(story())
+
+
+def test_a_session_without_such_a_limit_goes_on() -> None:
+    async def story() -> None:
+        session = await opened(FakeBackend())
+        await asyncio.sleep(100_000)
+        await session.send(e.ResponseCreate())
+        await until(session, e.ResponseDone)
         await session.close("done")
 
     run(story())

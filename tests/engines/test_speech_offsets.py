@@ -1,14 +1,13 @@
-"""Offsets of speech through the detector and the machine, as a client sees them. Issue A, "Done when" 3."""
+"""Offsets of speech through the detector and the machine, as a client sees them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracle import read_oracle
 
 from realtime_harness.audio.vad import SpeechDetector
 from realtime_harness.conversation import Conversation
@@ -18,7 +17,6 @@ from realtime_harness.realtime import orders as o
 from realtime_harness.realtime.pcm import RATE_HZ, bytes_of_ms, silence
 from realtime_harness.realtime.session import Session
 
-ORACLE = Path(__file__).parents[2].parent / "shared" / "reference" / "oracle"
 TOLERANCE_MS = 32  # one frame of the detector
 
 
@@ -68,16 +66,14 @@ def near(seen: list[list[int]], expected: list[list[int]], tolerance_ms: int) ->
 
 @pytest.fixture
 def oracle_clip() -> bytes:
-    if not ORACLE.is_dir():
-        pytest.skip("the oracle clip is not part of the project and is absent here")
-    return (ORACLE / "m24.pcm").read_bytes()
+    return read_oracle().clip
 
 
 @pytest.mark.parametrize(
     ("silence_ms", "name"), [(200, "openai_recorded"), (500, "silero_iterator_prediction_silence_500")]
 )
 def test_offsets_are_those_recorded(oracle_clip: bytes, silence_ms: int, name: str) -> None:
-    recorded = json.loads((ORACLE / "oracle.json").read_text())[name]
+    recorded = read_oracle().recorded[name]
     engine = Engine(silence_ms)
     engine.hear((oracle_clip + silence(2000)) * 3)
     assert near(engine.turns[: len(recorded)], recorded, TOLERANCE_MS), engine.turns

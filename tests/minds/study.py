@@ -1,4 +1,4 @@
-"""The tools that a study declares, as seed 000 lists them, and questions for each."""
+"""The tools that a study declares, as agent-spec 0.2.0 lists them, and questions for each."""
 
 from __future__ import annotations
 

@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.minds.fake_llama import FakeLlama
 from tests.minds.study import QUESTIONS, TOOLS
 
 from realtime_harness.errors import MindError
+from realtime_harness.minds import runtime
 from realtime_harness.minds.embedded import EmbeddedMind
 from realtime_harness.minds.mind import (
     CallMade,
@@ -160,18 +162,34 @@ async def test_the_runtimes_error_is_the_completions_error() -> None:
             await answered(mind, request())
 
 
-async def test_a_fault_of_ours_is_an_error_too_and_not_silence(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_ours_is_an_error_too_and_not_silence() -> None:
     def broken(_prompt: str) -> str:
         raise ValueError("secret words")
 
-    async with embedded(FakeLlama(broken)) as mind:
-        with pytest.raises(MindError, match="ValueError") as caught:
-            await answered(mind, request())
+    with capture_logs() as lines:
+        async with embedded(FakeLlama(broken)) as mind:
+            with pytest.raises(MindError, match="ValueError") as caught:
+                await answered(mind, request())
     assert "secret" not in str(caught.value)
-    assert "failed" in caplog.text
+    assert [line["event"] for line in lines] == ["a completion of the embedded mind failed"]
 
 
 # Ending.
+
+
+async def test_a_model_that_does_not_stop_holds_the_end_up_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CLOSE_S", 0.05)
+    llama = FakeLlama(gate=threading.Event())
+    mind = EmbeddedMind(llama, "fake", 1)
+    asking = asyncio.create_task(answered(mind, request()))
+    while not llama.runs:
+        await asyncio.sleep(0.01)
+    with capture_logs() as lines:
+        await asyncio.wait_for(mind.close(), 5)
+    assert [line["event"] for line in lines] == ["the model did not stop in time"]
+    assert not llama.closed, "nothing is freed under a thread that is in it"
+    llama.gate.set()  # type: ignore[union-attr]
+    await asyncio.gather(asking, return_exceptions=True)
 
 
 async def test_closing_the_answer_stops_the_model_and_frees_the_slot() -> None:
@@ -307,6 +325,32 @@ async def test_a_tool_whose_result_came_last_is_spoken_about() -> None:
     result = ChatMessage("tool", "rain", call_id="c")
     async with embedded(llama) as mind:
         assert text_of(await answered(mind, request(PERSONA, HELLO, result, tools=(WEATHER,)))) == "It rains."
+
+
+@pytest.mark.parametrize("droppable", [False, True])
+async def test_an_event_is_information_and_is_answered_in_words(droppable: bool) -> None:
+    event = ChatMessage("user", 'Study event: {"text": "What is the weather?"}', droppable=droppable, kind="event")
+    llama = FakeLlama(by_prompt(route="get_weather", call="{}", say="I see."))
+    async with embedded(llama) as mind:
+        asked = request(PERSONA, HELLO, event, tools=(WEATHER,))
+        await mind.prepare(asked)
+        assert text_of(await answered(mind, asked)) == "I see."
+    assert not any(run.grammar for run in llama.runs), "nothing was decided on it"
+
+
+async def test_what_was_said_beside_an_image_decides_and_not_the_image() -> None:
+    asked: list[str] = []
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return by_prompt(route="get_weather", call='{"city": "Paris"}')(prompt)
+
+    image = ChatMessage("user", "Image 1 of 1: blue.", kind="image")
+    async with embedded(FakeLlama(answer)) as mind:
+        said = ChatMessage("user", "How is the weather there?")
+        chunks = await answered(mind, request(PERSONA, said, image, tools=(WEATHER,)))
+    assert call_of(chunks)[0] == "get_weather"
+    assert said.text in asked[0] and image.text not in asked[0]
 
 
 async def test_the_decision_is_made_while_preparing_and_once() -> None:

@@ -469,8 +469,8 @@ def test_closing_leaves_no_thread_and_no_socket() -> None:
     before = process.num_threads()
     address = asyncio.run(live())
     give_up = time.monotonic() + 10
-    while process.num_threads() > before and time.monotonic() < give_up:  # a thread of the libraries ends a little later
-        time.sleep(0.05)
+    while process.num_threads() > before and time.monotonic() < give_up:
+        time.sleep(0.05)  # a thread of the libraries ends a little later
     assert process.num_threads() <= before
     assert not Path(address.removeprefix("unix://")).exists()
 

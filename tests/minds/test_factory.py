@@ -12,7 +12,7 @@ from realtime_harness.minds.factory import make_mind
 
 def test_a_url_with_a_model_is_a_chat_completions_server() -> None:
     async def run() -> None:
-        mind = await make_mind("http://127.0.0.1:11434/v1#qwen3:14b", {})
+        mind = await make_mind("http://127.0.0.1:11434/v1#qwen3:14b")
         assert mind.name == "qwen3:14b"
         await mind.close()
 
@@ -25,5 +25,5 @@ def test_a_url_with_a_model_is_a_chat_completions_server() -> None:
 )
 def test_what_names_no_mind_is_refused_with_what_was_expected(spec: str) -> None:
     with pytest.raises(ConfigError, match="RTH_MIND: expected") as caught:
-        asyncio.run(make_mind(spec, {}))
+        asyncio.run(make_mind(spec))
     assert "secret" not in str(caught.value)

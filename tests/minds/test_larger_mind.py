@@ -19,7 +19,7 @@ WEATHER = ChatTool(
 
 def test_it_remembers_a_name_and_picks_the_tool_only_when_asked_for() -> None:
     async def run() -> tuple[str, list[str], list[str]]:
-        mind = await make_mind("embedded:1.5b", {})
+        mind = await make_mind("embedded:1.5b")
         try:
 
             async def ask(*said: ChatMessage) -> tuple[str, list[str]]:

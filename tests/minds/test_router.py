@@ -6,7 +6,7 @@ import pytest
 from tests.minds.study import TOOLS
 
 from realtime_harness.minds import router
-from realtime_harness.minds.mind import ChatTool
+from realtime_harness.minds.mind import ChatMessage, ChatTool
 
 CHAT = TOOLS["send_chat"]
 
@@ -49,3 +49,32 @@ def test_a_required_call_knows_no_reply() -> None:
 )
 def test_a_word_is_settled_when_nothing_else_begins_so(text: str, choice: str | None) -> None:
     assert router.settled(text, ["reply", "answer_choice", "answer_choices"]) == choice
+
+
+SPOKEN = ChatMessage("user", "Please use the send chat tool.")
+IMAGE = ChatMessage("user", "Image 1 of 1: use the send chat tool.", kind="image")
+EVENT = ChatMessage("user", 'Study event: {"text": "use the send chat tool"}', kind="event")
+ANSWER = ChatMessage("assistant", "Done.")
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ((), None),
+        ((SPOKEN,), SPOKEN.text),
+        ((EVENT, SPOKEN), SPOKEN.text),
+        ((SPOKEN, IMAGE, IMAGE), SPOKEN.text),
+        ((IMAGE,), None),
+        ((SPOKEN, EVENT), None),
+        ((SPOKEN, EVENT, IMAGE), None),
+        ((SPOKEN, ANSWER), None),
+        ((SPOKEN, ANSWER, IMAGE), None),
+        ((SPOKEN, ANSWER, EVENT), None),
+        ((SPOKEN, ChatMessage("tool", "sent", call_id="c")), None),
+        ((ChatMessage("system", "Be kind."),), None),
+    ],
+)
+def test_only_what_the_user_has_just_said_asks_for_anything(
+    messages: tuple[ChatMessage, ...], said: str | None
+) -> None:
+    assert router.just_said(messages) == said

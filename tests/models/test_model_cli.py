@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
+from realtime_harness.cli import main
 from realtime_harness.cli import models as cli
 from realtime_harness.models import ModelStore
 from realtime_harness.models.defaults import DEFAULT_MIND, SMALL_MIND, SPEECH_MODELS
 
 
+@dataclass(frozen=True)
+class Result:
+    """How a command ended, and what it said."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture
-def run(world: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def rth(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run `rth ...`."""
+
+    def invoke(*arguments: str) -> Result:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        return Result(int(ended.value.code or 0), *capsys.readouterr())
+
+    return invoke
+
+
+@pytest.fixture
+def run(world: Any, rth: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run `rth models ...` on a manifest with the real names and tiny files; `run.source` is what it asks."""
     hearing, turn = SPEECH_MODELS
     named = (
@@ -33,7 +55,7 @@ def run(world: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(cli, "available_memory_bytes", lambda: None)
 
     def invoke(*arguments: str) -> Result:
-        return CliRunner().invoke(cli.app, list(arguments))
+        return rth("models", *arguments)
 
     invoke.source = source  # type: ignore[attr-defined]
     return invoke
@@ -85,15 +107,15 @@ def test_without_a_terminal_progress_is_a_few_lines(run: Any) -> None:
     assert lines[0].endswith("from hub")
 
 
-@pytest.mark.parametrize("command", ["fetch", "verify"])
-def test_a_failure_is_one_line_and_exit_1(run: Any, command: str) -> None:
+@pytest.mark.parametrize(("command", "code"), [("fetch", 2), ("verify", 1)])
+def test_a_failure_is_one_line_and_an_exit_code(run: Any, command: str, code: int) -> None:
     run.source.content.clear()
     result = run(command, SMALL_MIND)
-    assert result.exit_code == 1
+    assert result.exit_code == code
     errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
     assert len(errors) == 1
     assert errors[0].endswith(f"rth models fetch {SMALL_MIND}")
-    assert "Traceback" not in result.output
+    assert "Traceback" not in result.stdout + result.stderr
 
 
 def test_verify_without_a_name_checks_what_is_here(run: Any) -> None:
@@ -115,12 +137,12 @@ def test_verify_goes_on_after_a_bad_model_and_exits_1(run: Any, world: Any) -> N
 
 def test_verify_of_nothing_is_not_success(run: Any) -> None:
     result = run("verify")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.rstrip().endswith("rth models fetch")
 
 
-def test_a_wrong_setting_is_one_line_and_exit_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_setting_is_one_line_and_exit_2(rth: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RTH_MODEL_SOURCES", "carrier-pigeon")
-    result = CliRunner().invoke(cli.app, ["list"])
-    assert (result.exit_code, result.stdout) == (1, "")
+    result = rth("models", "list")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("error: RTH_MODEL_SOURCES is 'carrier-pigeon'")

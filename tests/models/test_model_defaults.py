@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from realtime_harness.errors import ModelFileError
-from realtime_harness.models import ModelStore
-from realtime_harness.models.defaults import DEFAULT_MIND, SMALL_MIND, available_memory_bytes, fetch_mind
+from realtime_harness.models import ModelStore, defaults
+from realtime_harness.models.defaults import (
+    DEFAULT_MIND,
+    SMALL_MIND,
+    available_memory_bytes,
+    choose_mind,
+    fetch_mind,
+)
 
 GB = 1_000_000_000
 
@@ -53,6 +59,27 @@ def test_no_mind_at_all_is_an_error_that_can_be_mended(minds: Any) -> None:
     source.content.clear()
     with pytest.raises(ModelFileError, match=f"rth models fetch {SMALL_MIND}$"):
         fetch_mind(store)
+
+
+@pytest.mark.parametrize(
+    ("here", "available", "chosen"),
+    [
+        ([DEFAULT_MIND, SMALL_MIND], None, DEFAULT_MIND),
+        ([DEFAULT_MIND, SMALL_MIND], 3 * GB, DEFAULT_MIND),
+        ([DEFAULT_MIND, SMALL_MIND], 2 * GB, SMALL_MIND),
+        ([DEFAULT_MIND], 2 * GB, SMALL_MIND),
+        ([SMALL_MIND], 3 * GB, SMALL_MIND),
+        ([], 3 * GB, SMALL_MIND),
+    ],
+)
+def test_a_start_takes_the_largest_mind_that_is_here_and_fits(
+    minds: Any, monkeypatch: pytest.MonkeyPatch, here: list[str], available: int | None, chosen: str
+) -> None:
+    store, _ = minds
+    for name in here:
+        store.fetch(name)
+    monkeypatch.setattr(defaults, "available_memory_bytes", lambda: available)
+    assert choose_mind(store) == chosen
 
 
 def fake_machine(root: Path, mem_available_kb: int | None, limit: str | None, used: int = 0) -> Path:

@@ -1,4 +1,4 @@
-"""Deep merge, null against absence, and what is refused. Sources: HRP 0.2.0; DESIGN section 5, "session.update"."""
+"""Deep merge, null against absence, and what is refused. Sources: HRP 0.2.0; docs/design.md 5.2."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import json
 import logging
 import socket
 import time
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -118,6 +119,13 @@ async def test_the_session_echoes_the_model_that_was_asked_for() -> None:
             session = (await receive(socket))["session"]
             assert session["model"] == "scripted-voice"
             assert 3_500 < session["expires_at"] - time.time() <= 3_600
+
+
+async def test_a_session_expires_with_its_engines_limit_where_that_is_less_than_the_servers() -> None:
+    engine = ScriptedEngine()
+    engine.profile = replace(engine.profile, max_session_s=900.0)
+    async with running_server(engine) as running, line(running) as socket:
+        assert 850 < (await receive(socket))["session"]["expires_at"] - time.time() <= 900
 
 
 async def test_a_beta_header_is_ignored() -> None:

@@ -41,7 +41,7 @@ def microphone_wav(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @asynccontextmanager
-async def page_at(running: Running, wav: Path | None, *, size: dict[str, int] = PHONE, fragment: str = f"#key={KEY}", scheme: str = "light", allow: bool = True) -> AsyncIterator:  # fmt: skip
+async def page_at(running: Running, wav: Path | None, *, size: dict[str, int] = PHONE, fragment: str = f"#key={KEY}", scheme: str = "light", allow: bool = True, script: str = "") -> AsyncIterator:  # fmt: skip
     from playwright.async_api import async_playwright
 
     if CHROMIUM is None:
@@ -55,6 +55,7 @@ async def page_at(running: Running, wav: Path | None, *, size: dict[str, int] = 
         try:
             context = await browser.new_context(viewport=size, color_scheme=scheme)
             page = await context.new_page()
+            await page.add_init_script(script)
             faults: list[str] = []
             page.on("pageerror", lambda problem: faults.append(str(problem)))
             page.on(
@@ -153,3 +154,46 @@ async def test_a_line_that_ends_says_why() -> None:
         await page.get_by_text(WORDS).wait_for()
         await running.calls.drain(0.0)
         await page.get_by_role("alert").filter(has_text="going away").wait_for()
+
+
+async def test_while_muted_it_says_so_and_not_that_it_listens() -> None:
+    async with running_server() as running, page_at(running, None) as page:
+        status, talk = page.get_by_role("status"), page.locator("#talk-label")
+        await page.get_by_role("button", name="Tap to talk").click()
+        await status.filter(has_text="Listening").wait_for()
+        await page.get_by_role("button", name="Mute").click()
+        await status.filter(has_text="Muted").wait_for()
+        assert await talk.inner_text() == "Muted"
+        (session,) = running.engine.sessions
+        answer(session, ms=1_500)
+        await status.filter(has_text="Speaking").wait_for()
+        await page.get_by_role("button", name="Unmute").click()
+        assert await status.inner_text() == "Speaking"
+        await page.get_by_role("button", name="Mute").click()
+        await status.filter(has_text="Muted").wait_for()
+        await page.get_by_role("button", name="Unmute").click()
+        await status.filter(has_text="Listening").wait_for()
+        assert await talk.inner_text() == "Just speak"
+
+
+async def test_a_network_that_takes_nothing_ends_the_call_with_a_reason() -> None:
+    behind = "Object.defineProperty(WebSocket.prototype, 'bufferedAmount', { get: () => window.behind ?? 0 });"
+    async with running_server() as running, page_at(running, None, script=behind) as page:
+        await page.get_by_role("button", name="Tap to talk").click()
+        await page.get_by_role("status").filter(has_text="Listening").wait_for()
+        await page.evaluate("window.behind = 700_000")
+        await page.get_by_role("alert").filter(has_text="too slow").wait_for()
+        assert await page.get_by_role("status").inner_text() == "Not connected"
+
+
+async def test_a_loudspeaker_that_does_not_answer_holds_nobody_up() -> None:
+    deaf = """
+        const post = MessagePort.prototype.postMessage;
+        MessagePort.prototype.postMessage = function (message, ...more) {
+          if (message?.type !== "stop") post.call(this, message, ...more);
+        };
+    """
+    async with running_server() as running, page_at(running, None, script=deaf) as page:
+        await page.get_by_label("Message").fill("Hello")
+        await page.keyboard.press("Enter")
+        await page.get_by_text(WORDS).wait_for(timeout=5_000)

@@ -16,13 +16,10 @@ FULL_SCALE = 32_768.0
 
 
 class Quality(StrEnum):
-    """libsoxr's presets. QUICK is cubic interpolation: nearly no delay, and the one the detector was matched with."""
+    """Those of libsoxr's presets that we use. QUICK is cubic interpolation: nearly no delay, and the one the detector was matched with."""
 
     QUICK = "QQ"
-    LOW = "LQ"
-    MEDIUM = "MQ"
     HIGH = "HQ"
-    VERY_HIGH = "VHQ"
 
 
 class _Stream(Protocol):

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from realtime_harness.audio.resample import FULL_SCALE, Float32, Quality, resample, to_pcm
-from realtime_harness.errors import HarnessError
+from realtime_harness.errors import Unreadable
 from realtime_harness.realtime.pcm import BYTES_PER_SAMPLE, RATE_HZ
 
 WIRE_HZ = RATE_HZ
 
 
-class WavUnreadable(HarnessError):
-    """A WAV file that cannot be read: says what was expected and what came."""
+class WavUnreadable(Unreadable):
+    """A WAV file that cannot be read."""
 
 
 def read_wav(source: Path | bytes, rate_hz: int = WIRE_HZ) -> bytes:

@@ -10,16 +10,19 @@ from types import TracebackType
 from typing import Literal, Self
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from realtime_harness.call.machine import GOING_AWAY, INTERNAL, Call, Drain
 from realtime_harness.call.plan import CallPlan, Grant
 from realtime_harness.call.running import RunningCall
 from realtime_harness.call.surface import Surface
+from realtime_harness.clock import first_of
 from realtime_harness.errors import EngineError, Refused
 from realtime_harness.realtime.engine import Clock, Engine, EngineSession
 from realtime_harness.realtime.ids import IdMint
 
 State = Literal["starting", "ready", "draining"]
+LEAVE_S = 15.0  # more than a call takes to free its engine session and its surface, both of which are bounded
 HANDOVER_S = 2.0  # how long a new call waits for the place of one that is just ending
 _log = structlog.get_logger(__name__)
 
@@ -58,8 +61,11 @@ class Calls:
         for running in self._calls.values():
             running.end(GOING_AWAY, "The server is going away.")
         try:
-            await asyncio.gather(*self._tasks)
-        finally:  # cancelled itself: what is left is cancelled too
+            if self._tasks:
+                _, late = await asyncio.wait(self._tasks, timeout=LEAVE_S)
+                for task in late:
+                    _log.error("call did not end in time", call_id=task.get_name(), seconds=LEAVE_S)
+        finally:  # late, or cancelled itself: what is left is cancelled too
             for task in self._tasks:
                 task.cancel()
 
@@ -83,22 +89,24 @@ class Calls:
     async def start(self, plan: CallPlan, grant: Grant) -> str:
         """Opens an engine session; returns the call's id. Raises Refused: capacity, limit, starting, draining, engine."""
         self._check(plan)
-        self._opening[plan.owner] += 1
-        try:
-            session = await self._open(plan)
-        finally:
-            self._opening[plan.owner] -= 1
-            self._opening += Counter()  # forgets owners that open nothing
-        if self._state != "ready" or not self._entered:
-            await session.close("draining")
-            raise _going_away()
         call_id = self._ids.mint("call")
-        running = RunningCall(call_id, Call(plan, grant, self._clock.now()), session, self._clock)
-        self._calls[call_id] = running
-        task = asyncio.create_task(self._run(running), name=call_id)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        _log.info("call started", call_id=call_id, grant=grant.value, engine=self._engine_name(plan.engine))
+        # Every task that is made in here, the engine's among them, logs with the call's id.
+        with bound_contextvars(call_id=call_id):
+            self._opening[plan.owner] += 1
+            try:
+                session = await self._open(plan)
+            finally:
+                self._opening[plan.owner] -= 1
+                self._opening += Counter()  # forgets owners that open nothing
+            if self._state != "ready" or not self._entered:
+                await session.close("draining")
+                raise _going_away()
+            running = RunningCall(call_id, Call(plan, self._clock.now()), session, self._clock)
+            self._calls[call_id] = running
+            task = asyncio.create_task(self._run(running), name=call_id)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            _log.info("call started", grant=grant.value, engine=self._engine_name(plan.engine))
         return call_id
 
     async def attach(self, call_id: str, surface: Surface) -> None:
@@ -106,7 +114,8 @@ class Calls:
         running = self._calls.get(call_id)
         if running is None or running.ending or running.attached:
             raise Refused("unknown_call", "There is no such call to join; it may have ended.")
-        await running.attach(surface)
+        with bound_contextvars(call_id=call_id):
+            await running.attach(surface)
 
     async def close(self, call_id: str, reason: str) -> None:
         """Ends a call and waits until all it held is free."""
@@ -156,24 +165,17 @@ class Calls:
                 ending = [running for running in self._calls.values() if running.ending]
                 if refusal.reason != "capacity" or not ending:
                     raise
-                await self._first_gone(ending)
+                await first_of(*(running.gone.wait() for running in ending), timeout_s=HANDOVER_S)
                 return await engine.open(plan.session, plan.seed, self._clock)
         except EngineError as problem:
             _log.exception("engine did not open", engine=self._engine_name(plan.engine))
             raise Refused("engine", str(problem)) from problem
 
-    async def _first_gone(self, ending: list[RunningCall]) -> None:
-        waits = [asyncio.ensure_future(running.gone.wait()) for running in ending]
-        await asyncio.wait(waits, timeout=HANDOVER_S, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
-        await asyncio.gather(*waits, return_exceptions=True)
-
     async def _run(self, running: RunningCall) -> None:
         try:
             await running.run()
         except Exception:  # noqa: BLE001 - the top of a task: one call never disturbs another
-            _log.exception("call failed", call_id=running.call_id)
+            _log.exception("call failed")
             running.end(INTERNAL, "Something failed inside the server.")
         finally:
             del self._calls[running.call_id]

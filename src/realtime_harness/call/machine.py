@@ -7,8 +7,9 @@ event to the client. What is the call's own: malformed input, the limits, the dr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
-from realtime_harness.call.plan import CallPlan, Grant
+from realtime_harness.call.plan import CallPlan
 from realtime_harness.call.surface import Emit, Malformed
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.realtime import events as e
@@ -88,9 +89,8 @@ Effect = ToEngine | Emit | Finish
 class Call:
     """One call. `handle` and `wake` take monotonic seconds; after a Finish both return nothing."""
 
-    def __init__(self, plan: CallPlan, grant: Grant, now: float, ids: IdMint | None = None) -> None:
+    def __init__(self, plan: CallPlan, now: float, ids: IdMint | None = None) -> None:
         self.plan = plan
-        self.grant = grant
         self._ids = ids or IdMint()
         limits = plan.limits
         self._expires_at = now + limits.max_duration_s
@@ -137,6 +137,8 @@ class Call:
                 until = now + grace_s
                 self._drained_at = until if self._drained_at is None else min(until, self._drained_at)
                 return self.wake(now)
+            case _:
+                assert_never(x)
 
     def wake_at(self) -> float | None:
         """When `wake` is due, in monotonic seconds; None once the call is over."""
@@ -181,12 +183,12 @@ class Call:
 
     def _finish(self, code: int, reason: str) -> list[Effect]:
         self._finished = True
-        return [Finish(code, short(reason))]
+        return [Finish(code, close_reason(reason))]
 
     def _error(self, refusal: InvalidEvent) -> e.ErrorEvent:
         return e.ErrorEvent(event_id=self._ids.mint("event"), error=error_body(refusal))
 
 
-def short(reason: str) -> str:
-    """A reason that fits a close frame, cut at a character."""
+def close_reason(reason: str) -> str:
+    """A reason that fits a close frame, which counts bytes; cut between two characters."""
     return reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")

@@ -31,7 +31,7 @@ class CallPlan:
     """A frozen copy of everything a call needs.
 
     `engine` is a name in the registry; one that is not there means the default engine. `owner` is an opaque name of
-    the key that asked, and `label` the client's own opaque name for its user: kept, never interpreted.
+    the key that asked.
     """
 
     session: Session
@@ -39,4 +39,3 @@ class CallPlan:
     seed: tuple[Item, ...] = ()
     limits: CallLimits = CallLimits()
     owner: str = ANYBODY
-    label: str | None = None

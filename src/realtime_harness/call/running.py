@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from typing import assert_never
 
 import structlog
 
@@ -20,6 +21,7 @@ from realtime_harness.call.machine import (
     ToEngine,
 )
 from realtime_harness.call.surface import Emit, Surface
+from realtime_harness.clock import Alarm
 from realtime_harness.errors import EngineError, TooSlow
 from realtime_harness.realtime.engine import Clock, EngineSession
 
@@ -38,8 +40,7 @@ class RunningCall:
         self._clock = clock
         self._surface: Surface | None = None
         self._finish: Finish | None = None
-        self._rearm = asyncio.Event()
-        self._armed_for: float | None = None
+        self._alarm = Alarm(clock, call.wake_at)
         self._over = asyncio.Event()
         self._attached = asyncio.Event()
         self.gone = asyncio.Event()
@@ -99,9 +100,9 @@ class RunningCall:
                     await self._deliver(effect)
                 case Finish(code, reason):
                     self.end(code, reason)
-        due = self._call.wake_at()
-        if due is not None and (self._armed_for is None or due < self._armed_for):
-            self._rearm.set()
+                case _:
+                    assert_never(effect)
+        self._alarm.check()
 
     async def _deliver(self, out: Emit) -> None:
         if self._surface is None:
@@ -127,23 +128,8 @@ class RunningCall:
 
     async def _keep_time(self) -> None:
         while not self._call.finished:
-            self._rearm.clear()
-            self._armed_for = due = self._call.wake_at()
-            if due is None:
-                return
-            if due > self._clock.now():
-                await self._first_of(self._clock.sleep_until(due), self._rearm.wait())
-            if due <= self._clock.now():
-                await self._carry_out(self._call.wake(self._clock.now()))
-
-    async def _first_of(self, *waits: Coroutine[object, object, object]) -> None:
-        tasks = [asyncio.ensure_future(wait) for wait in waits]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._alarm.rings()
+            await self._carry_out(self._call.wake(self._clock.now()))
 
     async def _guard(self, work: Coroutine[object, object, None], what: str) -> None:
         """A task's top: what breaks here ends this call, and no other."""
@@ -152,12 +138,12 @@ class RunningCall:
         except EngineError as problem:
             await self.step(EngineGone(str(problem)))
         except Exception as problem:  # noqa: BLE001 - the top of a task
-            _log.error("call failed", call_id=self.call_id, task=what, problem=type(problem).__name__, exc_info=True)
+            _log.error("call failed", task=what, problem=type(problem).__name__, exc_info=True)
             self.end(INTERNAL, "Something failed inside the server.")
 
     async def _free(self) -> None:
         finish = self._finish or Finish(INTERNAL, "The call was stopped.")
-        _log.info("call ended", call_id=self.call_id, code=finish.code, reason=finish.reason)
+        _log.info("call ended", code=finish.code, reason=finish.reason)
         # The engine first: who is told that the call is over finds its place free.
         await self._bounded(self._session.close(finish.reason), "engine")
         if self._surface is not None:
@@ -167,6 +153,6 @@ class RunningCall:
         try:
             await asyncio.wait_for(closing, CLOSE_TIMEOUT_S)
         except TimeoutError:
-            _log.warning("did not close in time", call_id=self.call_id, what=what, seconds=CLOSE_TIMEOUT_S)
+            _log.warning("did not close in time", what=what, seconds=CLOSE_TIMEOUT_S)
         except Exception:  # noqa: BLE001 - the top of a task: the other end must still be freed
-            _log.exception("did not close", call_id=self.call_id, what=what)
+            _log.exception("did not close", what=what)

@@ -12,6 +12,7 @@ import typer
 from realtime_harness.cli.people import FAILED, key_for
 
 if TYPE_CHECKING:
+    from realtime_harness.conformance.endpoint.suite import EndpointOptions
     from realtime_harness.conformance.report import Report
     from realtime_harness.conformance.voice.suite import SuiteOptions
 
@@ -57,6 +58,44 @@ def voice(
     _write(report, json, html)
     if not report.passed(allow_unsupported=allow_unsupported):
         raise typer.Exit(FAILED)
+
+
+@app.command()
+def endpoint(
+    url: Annotated[str, typer.Argument(help="The API's root, such as http://127.0.0.1:8080/v1.")],
+    api_key: Annotated[
+        str | None, typer.Option(help="The endpoint's key. Without it: RTH_API_KEY, or this user's key file.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Which model to ask for, in place of the first listed.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only this check; may be given again.")] = None,
+    at_once: Annotated[int, typer.Option(min=1, max=64, help="How many decide at the same time.")] = 8,
+    json: Annotated[Path | None, typer.Option(help="Where the report goes, as JSON.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Where the report goes, as one page.")] = None,
+) -> None:
+    """Whether a study's text agent can use this model endpoint: its connection test, and a decision of every kind."""
+    from realtime_harness.client import api_root
+    from realtime_harness.conformance.endpoint.suite import EndpointOptions
+
+    root = api_root(url)
+    options = EndpointOptions(tuple(only or ()), at_once, model)
+    report = asyncio.run(_run_endpoint(root, api_key or key_for(root) or "", options))
+    _write(report, json, html)
+    if not report.passed():
+        raise typer.Exit(FAILED)
+
+
+async def _run_endpoint(root: str, key: str, options: EndpointOptions) -> Report:
+    import httpx2
+    from rich.console import Console
+
+    from realtime_harness.cli.check_table import CheckTable
+    from realtime_harness.conformance.endpoint.suite import checks, run_suite
+
+    async with httpx2.AsyncClient(base_url=root, follow_redirects=False) as http:
+        with CheckTable(Console(highlight=False), checks(options)) as table:
+            report = await run_suite(http, key, options, table.show)
+    table.conclude(report)
+    return report
 
 
 async def _run(url: str, key: str | None, options: SuiteOptions) -> Report:

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from realtime_harness.errors import HarnessError, ModelFileError
+from realtime_harness.cli.people import FAILED
+from realtime_harness.errors import ModelFileError
 from realtime_harness.models import ModelStore, Progress, ProgressCallback, State, Status
 from realtime_harness.models.defaults import (
     DEFAULT_MIND,
@@ -32,13 +33,12 @@ Names = Annotated[
 @app.command("list")
 def list_models(as_json: Annotated[bool, typer.Option("--json", help="One JSON array, for programs.")] = False) -> None:
     """Show every model: state, size, licence, and where it is."""
-    with _errors_for_people():
-        store = ModelStore()
-        statuses = [store.status(name) for name in store.manifest]
-        if as_json:
-            print(json.dumps([_as_dict(status) for status in statuses], indent=2))
-        else:
-            print(*_lines_of(statuses), f"kept in {store.root}", sep="\n")
+    store = ModelStore()
+    statuses = [store.status(name) for name in store.manifest]
+    if as_json:
+        print(json.dumps([_as_dict(status) for status in statuses], indent=2))
+    else:
+        print(*_lines_of(statuses), f"kept in {store.root}", sep="\n")
 
 
 @app.command()
@@ -47,48 +47,36 @@ def fetch(
     everything: Annotated[bool, typer.Option("--all", help="Every model of the manifest.")] = False,
 ) -> None:
     """Bring models and check them. With no name: what `rth serve` needs, with the largest mind that fits."""
-    with _errors_for_people():
-        store = ModelStore()
-        with _progress() as progress:
-            for name in names or (store.manifest if everything else SPEECH_MODELS):
-                _say_ready(name, str(store.fetch(name, progress)))
-            if not names and not everything:
-                mind = fetch_mind(store, progress, available_bytes=available_memory_bytes())
-                if mind.reason:
-                    typer.echo(f"{SMALL_MIND} in place of {DEFAULT_MIND}: {mind.reason}", err=True)
-                _say_ready(mind.name, str(mind.path))
+    store = ModelStore()
+    with _progress() as progress:
+        for name in names or (store.manifest if everything else SPEECH_MODELS):
+            _say_ready(name, str(store.fetch(name, progress)))
+        if not names and not everything:
+            mind = fetch_mind(store, progress, available_bytes=available_memory_bytes())
+            if mind.reason:
+                typer.echo(f"{SMALL_MIND} in place of {DEFAULT_MIND}: {mind.reason}", err=True)
+            _say_ready(mind.name, str(mind.path))
 
 
 @app.command()
 def verify(names: Names = None) -> None:
     """Hash every file of these models, or of all that are here. Exit 1 if one is missing, short or wrong."""
-    with _errors_for_people():
-        store = ModelStore()
-        present = [name for name in store.manifest if store.status(name).state is not State.MISSING]
-        if not names and not present:
-            raise ModelFileError(f"there is no model in {store.root}. To bring what is needed, run: rth models fetch")
-        failed = False
-        for name in names or present:
-            try:
-                status = store.verify(name)
-            except ModelFileError as error:
-                failed = True
-                typer.echo(f"error: {error}", err=True)
-            else:
-                what = "the official files" if status.state is State.READY else "your own copy, not the official file"
-                typer.echo(f"{name}: {what}, {_size(status.present_bytes)}, {status.path}")
-        if failed:
-            raise typer.Exit(1)
-
-
-@contextmanager
-def _errors_for_people() -> Generator[None]:
-    """One line on stderr and exit code 1 in place of a traceback."""
-    try:
-        yield
-    except HarnessError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    store = ModelStore()
+    present = [name for name in store.manifest if store.status(name).state is not State.MISSING]
+    if not names and not present:
+        raise ModelFileError(f"there is no model in {store.root}. To bring what is needed, run: rth models fetch")
+    failed = False
+    for name in names or present:
+        try:
+            status = store.verify(name)
+        except ModelFileError as error:
+            failed = True
+            typer.echo(f"error: {error}", err=True)
+        else:
+            what = "the official files" if status.state is State.READY else "your own copy, not the official file"
+            typer.echo(f"{name}: {what}, {_size(status.present_bytes)}, {status.path}")
+    if failed:
+        raise typer.Exit(FAILED)
 
 
 def _say_ready(name: str, path: str) -> None:

@@ -45,6 +45,17 @@ def hrp_url(url: str, model: str | None = None) -> str:
     return f"{scheme}://{parts.netloc}{path}" + (f"?{query}" if query else "")
 
 
+def api_root(url: str) -> str:
+    """The root of an HTTP API, for a server's root or longer forms of it. Raises ConfigError for what is no URL."""
+    if "://" not in url:
+        url = f"http://{url}"
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"Expected a URL such as http://127.0.0.1:8080/v1; got {url!r}.")
+    path = parts.path.rstrip("/").removesuffix("/chat/completions").removesuffix("/models") or "/v1"
+    return f"{parts.scheme}://{parts.netloc}{path}/"
+
+
 class WebSocketTransport:
     """A live WebSocket. An async context, which closes it."""
 

@@ -148,9 +148,13 @@ def _log(result: Result) -> str:
         for each in result.evidence.get("events", ())
         if _type(each) not in QUIET
     ]
+    lines += [
+        f"{each['asked']}  {each['body']}\n    {each['came']}  ({each['tookMs']} ms)"
+        for each in result.evidence.get("requests", ())
+    ]
     if not lines:
         return ""
-    return f"<details><summary>{len(lines)} events</summary><pre>{escape(chr(10).join(lines))}</pre></details>"
+    return f"<details><summary>{len(lines)} {'events' if result.evidence.get('events') else 'requests'}</summary><pre>{escape(chr(10).join(lines))}</pre></details>"
 
 
 def _plain(value: Any) -> str:

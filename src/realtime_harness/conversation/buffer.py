@@ -1,7 +1,7 @@
 """The input audio buffer, as numbers: the audio itself stays with the backend.
 
 HRP 0.2.0, "Turn-taking and interruptions": offsets count appended samples, from 0 at the session's start and again at
-each switch of turn detection from off to on. DESIGN section 5, "Clock".
+each switch of turn detection from off to on. docs/design.md 5.1.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ class Ledger:
         """Cuts an assistant's spoken item at what was heard, clamped to the audio that exists.
 
         Returns where it was cut (ms) and what was heard. Raises InvalidEvent for anything but a spoken assistant part.
-        Source: HRP 0.2.0, `conversation.item.truncate`; DESIGN section 5, "Truncate".
+        Source: HRP 0.2.0, `conversation.item.truncate`; docs/design.md 5.4.
         """
         entry = self.known(item_id, "item_truncate_invalid_item_id")
         item = entry.item

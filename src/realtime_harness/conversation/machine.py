@@ -1,6 +1,6 @@
 """`Conversation`: client events and backend facts in, server events and orders out. Pure and sans-I/O.
 
-The sole source of ids and server events on every engine. Sources: DESIGN sections 4 and 5; HRP 0.2.0.
+The sole source of ids and server events on every engine. Sources: docs/design.md 4 and 5; HRP 0.2.0.
 """
 
 from __future__ import annotations
@@ -358,7 +358,7 @@ class Conversation:
         for ref in [*self._transcripts]:
             self._words_failed(ref, fact.code, fact.message)
         self._replies.lost(fact.code, fact.message, now)
-        self._out.refuse(InvalidEvent(fact.message, code=fact.code, type="server_error"))
+        # Its `error` is whoever's who ends the call (call/machine.py): a client is told once.
         self._out.engine_event(e.EngineEnded(fact.code, fact.message))
         self.ended = True
 

@@ -1,6 +1,6 @@
 """The responses under way: at most one in the conversation, a few beside it, and the reply that is still owed.
 
-HRP 0.2.0, "Turn-taking and interruptions"; DESIGN section 5, "One active response".
+HRP 0.2.0, "Turn-taking and interruptions"; docs/design.md 5.10.
 """
 
 from __future__ import annotations

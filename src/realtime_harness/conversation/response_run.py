@@ -1,6 +1,6 @@
 """One response: what the backend produced, released downstream in order and at the pace of speech.
 
-DESIGN section 4.2: the only pacer, about 1 s ahead at most; a response ends downstream when its audio has been
+docs/design.md 4.2: the only pacer, about 1 s ahead at most; a response ends downstream when its audio has been
 released, whatever the backend has already said. Section 5: deltas of 20 to 200 ms, whole samples.
 """
 

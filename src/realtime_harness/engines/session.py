@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 
 import structlog
 
+from realtime_harness.clock import Alarm
 from realtime_harness.conversation import Conversation, Output
 from realtime_harness.errors import EngineError
 from realtime_harness.realtime import events as e
@@ -36,13 +37,14 @@ async def open_session(
     clock: Clock,
     *,
     on_close: Callable[[], None] | None = None,
+    max_session_s: float | None = None,
     ids: IdMint | None = None,
 ) -> EngineSession:
     """Starts a conversation over `backend` and waits until it is open. `on_close` is called once, at the end.
 
-    Raises EngineError when the backend does not open in time; the backend is closed then.
+    After `max_session_s` (`Profile`) the session is over: `rth.engine_ended`, `session_expired`. Raises EngineError when the backend does not open in time; the backend is closed then.
     """
-    opened = _ConversationSession(backend, Conversation(session, seed, ids), clock, on_close)
+    opened = _ConversationSession(backend, Conversation(session, seed, ids), clock, on_close, max_session_s)
     try:
         opened.start()
         await asyncio.wait_for(opened.ready(), OPEN_TIMEOUT_S)
@@ -56,18 +58,23 @@ async def open_session(
 
 class _ConversationSession:
     def __init__(
-        self, backend: Backend, conversation: Conversation, clock: Clock, on_close: Callable[[], None] | None
+        self,
+        backend: Backend,
+        conversation: Conversation,
+        clock: Clock,
+        on_close: Callable[[], None] | None,
+        max_session_s: float | None,
     ) -> None:
         self._backend = backend
         self._conversation = conversation
         self._clock = clock
         self._on_close = on_close
+        self._max_session_s = max_session_s
         self._events: asyncio.Queue[e.ServerEvent | e.EngineEvent | None] = asyncio.Queue()
         self._room = asyncio.Event()
         self._room.set()
         self._ready = asyncio.Event()
-        self._rearm = asyncio.Event()
-        self._armed_for: float | None = None
+        self._alarm = Alarm(clock, conversation.wake_at)
         self._tasks: list[asyncio.Task[None]] = []
         self._lost: e.EngineEnded | None = None
         self._closed = False
@@ -78,6 +85,8 @@ class _ConversationSession:
             asyncio.create_task(self._guard(self._pump(), "facts")),
             asyncio.create_task(self._guard(self._keep_time(), "time")),
         ]
+        if self._max_session_s is not None:
+            self._tasks.append(asyncio.create_task(self._guard(self._expire(self._max_session_s), "expiry")))
         self._carry_out(self._conversation.begin())
 
     async def ready(self) -> None:
@@ -149,9 +158,7 @@ class _ConversationSession:
             self._room.clear()
         if problem is not None and not self._conversation.ended:
             self._step(_failed(problem))
-        due = self._conversation.wake_at()
-        if due is not None and (self._armed_for is None or due < self._armed_for):
-            self._rearm.set()
+        self._alarm.check()
 
     def _ordered(self, order: o.Order) -> Exception | None:
         """Sends one order. A backend that breaks ends this session, not whoever caused the order."""
@@ -171,26 +178,14 @@ class _ConversationSession:
     async def _keep_time(self) -> None:
         """Wakes the machine when it asked to be woken."""
         while not self._conversation.ended:
-            self._rearm.clear()
-            self._armed_for = due = self._conversation.wake_at()
-            if due is None:
-                await self._rearm.wait()
-                continue
-            if due > self._clock.now():
-                await self._first_of(self._clock.sleep_until(due), self._rearm.wait())
-            if due <= self._clock.now():
-                await self._room.wait()
-                self._carry_out(self._conversation.wake(self._clock.now()))
-                await asyncio.sleep(0)  # however much is due, everyone else has a turn
+            await self._alarm.rings()
+            await self._room.wait()
+            self._carry_out(self._conversation.wake(self._clock.now()))
+            await asyncio.sleep(0)  # however much is due, everyone else has a turn
 
-    async def _first_of(self, *waits: Coroutine[object, object, object]) -> None:
-        tasks = [asyncio.ensure_future(wait) for wait in waits]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async def _expire(self, after_s: float) -> None:
+        await self._clock.sleep_until(self._clock.now() + after_s)
+        self._step(f.Lost("session_expired", f"Your session hit the maximum duration of {after_s / 60:g} minutes."))
 
     async def _guard(self, work: Coroutine[object, object, None], what: str) -> None:
         """A task's top: whatever breaks is logged and ends this session, and no other."""

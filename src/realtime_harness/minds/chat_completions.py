@@ -105,7 +105,7 @@ class ChatCompletionsMind:
                 if response.status_code != 200:
                     async with asyncio.timeout_at(deadline):
                         raise self._refused(response.status_code, await response.aread())
-                lines = response.aiter_lines()
+                lines = _lines(response)
                 while True:
                     # Only the waiting is timed: the deadline must not strike while the caller has the chunk.
                     async with asyncio.timeout_at(deadline):
@@ -180,7 +180,7 @@ class ChatCompletionsMind:
         choices: Any = fields.get("choices") or [{}]
         choice = _fields(choices[0])
         answer.finish = choice.get("finish_reason") or answer.finish
-        delta = _fields(choice.get("delta"))
+        delta = _fields(choice.get("delta") or choice.get("message"))
         for piece in delta.get("tool_calls") or ():
             _gather(answer, _fields(piece))
         content = delta.get("content")
@@ -205,13 +205,26 @@ class ChatCompletionsMind:
         return (text.replace(self._key, "***") if self._key else text)[:MAX_REASON_CHARS]
 
 
+async def _lines(response: httpx2.Response) -> AsyncGenerator[str]:
+    """The lines of a stream; of a server that does not stream, its one answer as such a line."""
+    if response.headers.get("content-type", "").startswith("application/json"):
+        yield f"data: {(await response.aread()).decode('utf-8', 'replace')}"
+        return
+    async for line in response.aiter_lines():
+        yield line
+
+
 def _fields(value: object) -> dict[str, Any]:
     """A JSON object's fields; none for anything else."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:
-    wire: dict[str, Any] = {"role": message.role, "content": message.text}
+    content: Any = message.text
+    if message.images:
+        content = [{"type": "text", "text": message.text}] if message.text else []
+        content += [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
+    wire: dict[str, Any] = {"role": message.role, "content": content}
     if message.calls:
         wire["tool_calls"] = [
             {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -229,7 +242,8 @@ def _gather(answer: _Answer, piece: dict[str, Any]) -> None:
         raise MindError(f"the mind made more than {MAX_CALLS} calls at once", code="bad_answer")
     function = _fields(piece.get("function"))
     call.name += function.get("name") or ""
-    call.arguments += function.get("arguments") or ""
+    given: Any = function.get("arguments") or ""
+    call.arguments += given if isinstance(given, str) else orjson.dumps(given).decode()
 
 
 def _checked(call: _Pending) -> str:
@@ -237,6 +251,9 @@ def _checked(call: _Pending) -> str:
     text = call.arguments or "{}"
     try:
         value: object = orjson.loads(text)
+        if isinstance(value, str):  # some servers write the text of the text
+            text = value
+            value = orjson.loads(text)
     except orjson.JSONDecodeError:
         value = None
     if not isinstance(value, dict) or not call.name:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import os
 import secrets
 from collections.abc import AsyncGenerator, Mapping
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
+import structlog
 
 from realtime_harness.errors import MindError
-from realtime_harness.minds import asking, grammar, router
+from realtime_harness.minds import asking, grammar, narrowing, router
 from realtime_harness.minds.chatml import CALL, START, answer_head
 from realtime_harness.minds.llama import LlamaServer, LlamaSettings, XllamaServer, special_token
 from realtime_harness.minds.mind import (
@@ -33,7 +33,6 @@ from realtime_harness.minds.mind import (
     ToolCall,
     ToolName,
 )
-from realtime_harness.minds.narrowing import narrow
 from realtime_harness.minds.prompt import Prompter
 from realtime_harness.minds.reader import Ticket
 from realtime_harness.minds.runtime import NO_TOKENS, Runtime
@@ -59,7 +58,7 @@ _BRACES = (
 )  # as far as each is one token
 
 _T = TypeVar("_T")
-_log = logging.getLogger(__name__)
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +185,7 @@ class EmbeddedMind:
             start = await self._runtime.in_thread(self._prompter.tokens, router.beginning(tools, may_reply=True))
             slot = await self._runtime.routing.claim("routing", start)
             await self._runtime.reader.read_ahead(slot, start, ticket)
-            last = request.messages[-1] if request.messages else None
-            if last is not None and last.role == "user" and last.droppable and not ticket.dropped:
+            if router.just_said(request.messages) is not None and not ticket.dropped:
                 await self._wait_for(self._decision(request, request.affinity), ticket)
         except MindError:
             return  # complete() meets the same and says so
@@ -232,9 +230,10 @@ class EmbeddedMind:
                     raise MindError("a tool call is required, but the request declares no tool", code="no_tool")
                 if len(request.tools) == 1:
                     return request.tools[0], request.question is not None
+                if (answering := narrowing.answering(request.tools, request.question)) is not None:
+                    return answering, True
             case "auto":
-                last = request.messages[-1] if request.messages else None
-                if last is None or last.role != "user" or not router.routable(request.tools):
+                if router.just_said(request.messages) is None or not router.routable(request.tools):
                     return None, False
         chosen: str | None = None
         while chosen is None and not job.ticket.dropped:  # none: something newer was prepared in the middle of it
@@ -245,7 +244,9 @@ class EmbeddedMind:
         """The decision on the last thing said: the one made or being made, or a new one."""
         may_reply = request.tool_choice != "required"
         tools = router.routable(request.tools) if may_reply else request.tools
-        said = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
+        said = router.just_said(request.messages)
+        if said is None:  # a call is required, though nobody has just asked for one: the last that was told decides
+            said = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
         sentence = said[-ROUTED_CHARS:]
         key = (tuple((tool.name, tool.description) for tool in tools), may_reply, sentence)
         known = self._routes.get(owner)
@@ -292,7 +293,7 @@ class EmbeddedMind:
         job.out.put_nowait(Finished("length" if said.finish == "length" else "stop", said.usage))
 
     async def _call(self, job: _Job, tool: ChatTool, *, forced: bool) -> None:
-        schema = narrow(tool, job.request.question)
+        schema = narrowing.narrow(tool, job.request.question)
         own: Mapping[str, Any] = {"type": "object", **tool.parameters}
         value, usage = asking.by_rule(job.request, schema), NO_TOKENS
         wrong: list[str] = []

@@ -34,7 +34,9 @@ class ChatMessage:
     """One message of a conversation.
 
     `calls` belong to an assistant message; `call_id` says which call a tool message answers. `droppable` marks speech
-    that may go, oldest first, when the window fills (DESIGN 5, "Context").
+    that may go, oldest first, when the window fills (docs/design.md 5.8). `kind` says what a user message is:
+    words of the user's; what is told of an image in them; or an event, which is information and never a request.
+    `images` are data URLs, for a mind that sees; whoever asks one that does not tells it of them in words.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -42,6 +44,8 @@ class ChatMessage:
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
     droppable: bool = False
+    kind: Literal["words", "image", "event"] = "words"
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

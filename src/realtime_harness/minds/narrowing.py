@@ -15,6 +15,9 @@ from realtime_harness.minds.mind import ChatTool
 _CHOOSES = re.compile(r"choice|choose|option|select|pick|exact text|rank|order|item text|label|which of", re.IGNORECASE)
 _RANKS = re.compile(r"rank|every item|in (?:your |the )?order", re.IGNORECASE)
 
+_SUBMITS = re.compile(r"\W*(?:submit|answer)", re.IGNORECASE)
+_ASKS = re.compile(r"\b(?:respond|answer|rate|rank|choose|select|question)\b", re.IGNORECASE)
+
 # "Options: a, b" and its kin; what follows is on the same line, or on the lines below.
 _HEADING = re.compile(
     r"^[^\n:]*\b(?:options?|choices?|items?|answers?|dimensions?|labels?|alternatives?|one of|any of|following)"
@@ -46,6 +49,22 @@ def options(question: str) -> tuple[str, ...]:
             return _distinct(listed)
     quoted = [next(group for group in match.groups() if group) for match in _QUOTED.finditer(question)]
     return _distinct(quoted) if len(quoted) >= 2 else ()
+
+
+def answering(tools: Sequence[ChatTool], question: str | None) -> ChatTool | None:
+    """The one tool that answers, where something is asked: "Submit your response ...", and a text that wants one.
+
+    A platform offers such a tool only while its question is up (agent-spec 0.2.0, `modelEndpoint`, `toolsNote`).
+    """
+    if question is None or not _ASKS.search(question):
+        return None
+    found = [tool for tool in tools if _SUBMITS.match(tool.description) or _SUBMITS.match(tool.name)]
+    return found[0] if len(found) == 1 else None
+
+
+def listed_plainly(question: str) -> bool:
+    """Whether the question says itself that it lists options ("Options: ..."): then what it lists is all there is."""
+    return any(_HEADING.match(line) for line in question.splitlines()) and len(options(question)) >= 2
 
 
 def value_range(question: str) -> tuple[float, float] | None:

@@ -45,6 +45,14 @@ def routable(tools: Sequence[ChatTool]) -> tuple[ChatTool, ...]:
     return tuple(tool for tool in tools if not _ANSWERS_THE_QUESTION.match(tool.description))
 
 
+def just_said(messages: Sequence[ChatMessage]) -> str | None:
+    """What the user has just said, images beside it aside. None where the last thing is another, as an event: nobody
+    asked for anything with that, so it is answered in words.
+    """
+    last = next((message for message in reversed(messages) if message.kind != "image"), None)
+    return last.text if last is not None and last.role == "user" and last.kind == "words" else None
+
+
 def beginning(tools: Sequence[ChatTool], *, may_reply: bool) -> tuple[Part, ...]:
     """The part of the prompt that depends on the tools alone."""
     lines = ["Decide what the user's sentence asks for. Answer with one word."]

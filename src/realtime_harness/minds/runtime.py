@@ -8,12 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import structlog
+
 from realtime_harness.minds.llama import LlamaChunk, LlamaServer
 from realtime_harness.minds.mind import MindUsage
 from realtime_harness.minds.reader import Reader, Ticket
 from realtime_harness.minds.slots import Slot, Slots
 
 NO_TOKENS = MindUsage(0, 0, 0)
+CLOSE_S = 10.0  # the model looks at its ticket after every token and every piece that it reads
+_log = structlog.get_logger(__name__)
 _T = TypeVar("_T")
 
 
@@ -79,10 +83,18 @@ class Runtime:
             return await self._generate(slot, tokens, body, ticket, _ignore, enough)
 
     async def close(self) -> None:
-        """Tell all work to end, wait for it, and end the runtime and its threads."""
+        """Tell all work to end, wait for it, and end the runtime and its threads. In bounded time: a model that does not
+        stop is left to the end of the process, for nothing may be freed under a thread that is in it."""
         for ticket in self._tasks.values():
             ticket.dropped = True
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        working = list(self._tasks)
+        if working:
+            done, late = await asyncio.wait(working, timeout=CLOSE_S)
+            await asyncio.gather(*done, return_exceptions=True)
+            if late:
+                _log.error("the model did not stop in time", works=len(late), seconds=CLOSE_S)
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                return
         await self.in_thread(self._server.close)
         self._pool.shutdown()
 

@@ -1,4 +1,4 @@
-"""The protocols that join the rooms: what an engine is, seen from above and from below. DESIGN section 4."""
+"""The protocols that join the rooms: what an engine is, seen from above and from below. docs/design.md 4.1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Profile:
     forced_tool: How = "native"
     images: How = "native"
     truncate: How = "native"
-    max_session_s: float | None = None
+    max_session_s: float | None = None  # enforced by the session loop (engines/session.py)
 
 
 class Clock(Protocol):

@@ -1,6 +1,6 @@
 """The session object: what a client configures, merged deeply and echoed whole.
 
-Sources: HRP 0.2.0, `session.update`; OpenAI Realtime (GA) session; DESIGN section 5.
+Sources: HRP 0.2.0, `session.update`; OpenAI Realtime (GA) session; docs/design.md 5.2.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from realtime_harness.call import CallLimits, Calls
 from realtime_harness.clock import SystemClock
 from realtime_harness.realtime.engine import Clock
 from realtime_harness.serve.auth import KeyRing
+from realtime_harness.serve.chat import ChatEndpoint
 from realtime_harness.serve.health import HealthEndpoint
 from realtime_harness.serve.hrp import HrpEndpoint
 from realtime_harness.serve.limits import ServeLimits
@@ -22,8 +23,9 @@ def create_app(
     clock: Clock | None = None,
     limits: ServeLimits | None = None,
     call_limits: CallLimits | None = None,
+    chat: ChatEndpoint | None = None,
 ) -> Starlette:
-    """All surfaces. `calls` is entered and made ready by whoever owns it, not here."""
+    """All surfaces. `calls` is entered and made ready by whoever owns it, not here; so is `chat`, the model endpoint."""
     hrp = HrpEndpoint(calls, keys, clock or SystemClock(), limits or ServeLimits(), call_limits or CallLimits())
-    plain = (HealthEndpoint(calls), SpecEndpoint(), PageEndpoint())
+    plain = (HealthEndpoint(calls), SpecEndpoint(), PageEndpoint(), *([chat] if chat is not None else []))
     return Starlette(routes=[*hrp.routes(), *(route for endpoint in plain for route in endpoint.routes())])

@@ -23,7 +23,6 @@ from realtime_harness.serve.refusals import BAD_KEY, TOO_MANY_ATTEMPTS, as_respo
 
 PATHS = ("/v1/realtime", "/realtime")
 MAX_MODEL_CHARS = 256
-MAX_LABEL_CHARS = 256
 UPGRADE = Refused("upgrade_required", "This is a WebSocket: connect to it with ws:// or wss://.")
 _log = structlog.get_logger(__name__)
 
@@ -97,15 +96,15 @@ class HrpEndpoint:
     def _plan(self, socket: WebSocket) -> CallPlan:
         asked = socket.query_params.get("model", "").strip()[:MAX_MODEL_CHARS]
         engine = self._calls.engine_for(asked)
-        label = socket.headers.get("openai-safety-identifier", "").strip()[:MAX_LABEL_CHARS]
+        lasts_s = self._call_limits.max_duration_s
+        if engine is not None and engine.profile.max_session_s is not None:
+            lasts_s = min(lasts_s, engine.profile.max_session_s)
         session = Session(
-            model=asked or (engine.profile.model if engine else ""),
-            expires_at=int(self._wall_clock() + self._call_limits.max_duration_s),
+            model=asked or (engine.profile.model if engine else ""), expires_at=int(self._wall_clock() + lasts_s)
         )
         return CallPlan(
             session=session,
             engine=asked,
             limits=self._call_limits,
             owner=self._keys.owner_of(socket) or "",
-            label=label or None,
         )

@@ -12,7 +12,7 @@ from typing import Self
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected
 from uvicorn.protocols.utils import ClientDisconnected
 
-from realtime_harness.call import Emit, Malformed
+from realtime_harness.call import Emit, Malformed, close_reason
 from realtime_harness.errors import InvalidEvent, Refused, TooSlow
 from realtime_harness.realtime.codec import decode_client, encode_server
 from realtime_harness.realtime.engine import Clock
@@ -124,7 +124,7 @@ async def refuse_in_band(socket: WebSocket, refusal: Refused, event_id: str, sub
     with contextlib.suppress(*_GONE, RuntimeError):
         await socket.accept(subprotocol=subprotocol)
         await socket.send_text(encode_server(ErrorEvent(event_id=event_id, error=dict(error_object(refusal)))))
-        await socket.close(TRY_AGAIN_LATER, str(refusal)[:120])
+        await socket.close(TRY_AGAIN_LATER, close_reason(str(refusal)))
 
 
 def _read(text: str | None) -> ClientEvent | Malformed:

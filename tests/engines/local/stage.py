@@ -74,11 +74,6 @@ class Loudness:
 
 
 @dataclass
-class Heard:
-    text: str
-
-
-@dataclass
 class Listener:
     """Hears one of `words` after another, or how long it listened where there are none; an exception is raised.
 
@@ -93,16 +88,16 @@ class Listener:
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def transcribe(self, samples_16k: Any, hint: str | None = None) -> Heard:
+    def transcribe(self, samples_16k: Any, hint: str | None = None) -> str:
         assert self.gate.wait(5)
         self.heard_s.append(round(len(samples_16k) / 16_000, 3))
         self.hints.append(hint)
         if not self.words:
-            return Heard(f"{self.heard_s[-1]} s")
+            return f"{self.heard_s[-1]} s"
         word = self.words[min(len(self.heard_s), len(self.words)) - 1]
         if isinstance(word, Exception):
             raise word
-        return Heard(word)
+        return word
 
 
 class Judge:
@@ -122,9 +117,11 @@ class Speaker:
 
     breaks_on: str = "\0"
     spoken: list[tuple[str, float]] = field(default_factory=list)
+    voices: list[str] = field(default_factory=list)
 
-    def speak(self, text: str, speed: float = 1.0) -> Iterator[Chunk]:
+    def speak(self, text: str, speed: float, voice: str) -> Iterator[Chunk]:
         self.spoken.append((text, speed))
+        self.voices.append(voice)
         if self.breaks_on in text:
             raise RuntimeError("no voice")
         for end in range(1, len(text) + 1):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from tests.engines.local.stage import FRAME, Loudness, quiet, tone
 
 from realtime_harness.engines.local.ears import KEPT_MS, MAX_TURN_MS, TRIM_MS, Ears
@@ -92,3 +94,18 @@ def test_it_knows_whether_anything_was_said_after_a_moment() -> None:
 
     ears.hear(0, quiet(1), detect=False)  # nobody listened: there may have been a word in it
     assert not ears.quiet_since(4 * FRAME)
+
+
+def test_closed_ears_let_go_of_their_detector_and_of_the_audio() -> None:
+    """A detector holds over a mebibyte: kept by what is left of sessions, it made a server grow with every call."""
+    detector = Loudness()
+    ears = Ears(detector)
+    ears.hear(0, silence(100), detect=True)
+    kept = weakref.ref(detector)
+    del detector
+
+    ears.close()
+
+    assert kept() is None
+    assert ears.held_bytes == 0
+    assert ears.hear(0, silence(100), detect=True) == []

@@ -1,4 +1,4 @@
-"""Nothing that a participant says can be taken for the study's own events. DESIGN section 5; HRP 0.2.0, "Context items"."""
+"""Nothing that a participant says can be taken for the study's own events. docs/design.md 5.7; HRP 0.2.0, "Context items"."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from realtime_harness.audio.resample import Float32, resample, to_float
-from realtime_harness.engines.local.hearing import Hearing, cut_at_quiet, number_hint
-from realtime_harness.engines.local.words_heard import is_loop, joined, without_loop
+from realtime_harness.engines.local.hearing import Hearing, cut_at_quiet
+from realtime_harness.engines.local.words_heard import is_loop, joined, number_hint, without_loop
 from realtime_harness.errors import ModelFileError
 
 SENTENCES = (
@@ -51,17 +51,22 @@ def words(text: str) -> list[str]:
 @pytest.mark.real
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_a_sentence_is_heard_word_for_word(hearing: Hearing, heard: Callable[[str], Float32], sentence: str) -> None:
-    assert words(hearing.transcribe(heard(sentence)).text) == words(sentence)
+    assert words(hearing.transcribe(heard(sentence))) == words(sentence)
 
 
 @pytest.mark.real
 def test_numbers_are_heard_when_a_number_was_asked_for(hearing: Hearing, heard: Callable[[str], Float32]) -> None:
     wrong: list[tuple[int, str]] = []
     for number in range(0, 101, 4):
-        text = hearing.transcribe(heard(f"I would say {number}."), number_hint(QUESTION)).text
+        text = hearing.transcribe(heard(f"I would say {number}."), number_hint(QUESTION))
         if str(number) not in words(text) and not (number == 0 and "zero" in words(text)):
             wrong.append((number, text))
     assert len(wrong) <= 1, wrong
+
+
+def transcribed(hearing: Hearing, samples: Float32) -> str:
+    """The words of a recording of any length, window by window."""
+    return joined([hearing.transcribe(window) for window in cut_at_quiet(samples)])
 
 
 def noise(level: float) -> Float32:
@@ -91,30 +96,35 @@ def hum(hz: int) -> Float32:
     ids=["none", "one", "silence", "hiss", "noise", "loud", "hum", "tone", "click", "offset"],
 )
 def test_nothing_is_heard_where_nobody_speaks(hearing: Hearing, samples: Float32, hint: str | None) -> None:
-    assert hearing.transcribe(samples, hint).text == ""
+    assert hearing.transcribe(samples, hint) == ""
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("silence_s", [1, 5, 12, 40])
 def test_silence_around_speech_adds_no_words(hearing: Hearing, heard: Callable[[str], Float32], silence_s: int) -> None:
     spoken = np.pad(heard("Hello there."), silence_s * 16_000)
-    assert words(hearing.transcribe(spoken).text) == ["hello", "there"]
+    assert words(transcribed(hearing, spoken)) == ["hello", "there"]
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("gain", [0.005, 0.05, 1.0, 1.4])
 def test_quiet_and_loud_speech_is_heard(hearing: Hearing, heard: Callable[[str], Float32], gain: float) -> None:
     spoken = np.clip(heard("Please call me tomorrow.") * np.float32(gain), -1, 1)
-    assert words(hearing.transcribe(spoken).text) == words("Please call me tomorrow.")
+    assert words(hearing.transcribe(spoken)) == words("Please call me tomorrow.")
 
 
 @pytest.mark.real
 def test_of_long_speech_nothing_is_lost(hearing: Hearing, heard: Callable[[str], Float32]) -> None:
     text = " ".join(SENTENCES * 2)
-    result = hearing.transcribe(heard(text))
-    assert result.audio_s > 40
-    assert result.windows >= 2
-    assert words(result.text) == words(text)
+    recording = heard(text)
+    assert len(recording) > 40 * 16_000
+    assert words(transcribed(hearing, recording)) == words(text)
+
+
+@pytest.mark.real
+def test_more_than_fits_a_window_is_refused_and_not_cut_short(hearing: Hearing) -> None:
+    with pytest.raises(ValueError, match=r"at most 30 s; got 31 s\. Cut it"):
+        hearing.transcribe(np.zeros(31 * 16_000, np.float32))
 
 
 @pytest.mark.real
@@ -123,7 +133,7 @@ def test_several_threads_may_listen_at_once(hearing: Hearing, heard: Callable[[s
     found: dict[int, str] = {}
 
     def listen(n: int) -> None:
-        found[n] = hearing.transcribe(spoken[n]).text
+        found[n] = hearing.transcribe(spoken[n])
 
     threads = [threading.Thread(target=listen, args=(n,)) for n in range(3)]
     for thread in threads:

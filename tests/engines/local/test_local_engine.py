@@ -14,9 +14,9 @@ from PIL import Image
 from tests.engines.local.stage import Judge, Listener, Mind, Speaker, in_loop, see
 
 from realtime_harness.clock import SystemClock
-from realtime_harness.engines.local.engine import CAPACITY_VARIABLE, LocalEngine, read_capacity
+from realtime_harness.engines.local.engine import LocalEngine
 from realtime_harness.engines.local.workshop import Workshop
-from realtime_harness.errors import ConfigError, Refused
+from realtime_harness.errors import Refused
 from realtime_harness.realtime import events as e
 from realtime_harness.realtime.pcm import bytes_of_ms, silence
 from realtime_harness.realtime.session import Session
@@ -95,21 +95,6 @@ async def test_sessions_go_by_the_minds_name_and_declare_what_they_can() -> None
     assert created.session["model"] == local.profile.model == "local/fake"
     assert local.profile.forced_tool == local.profile.turn_detection == "native"
     await local.close()
-
-
-def test_capacity_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(CAPACITY_VARIABLE, raising=False)
-    assert read_capacity() >= 1
-    monkeypatch.setenv(CAPACITY_VARIABLE, "7")
-    assert read_capacity() == 7
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many", "", "1001"])
-def test_a_capacity_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv(CAPACITY_VARIABLE, value)
-
-    with pytest.raises(ConfigError, match=CAPACITY_VARIABLE):
-        read_capacity()
 
 
 # --- with the models --------------------------------------------------------------------------------------------------

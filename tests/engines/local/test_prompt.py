@@ -1,4 +1,4 @@
-"""What a mind reads. Judged on the text that is built, not on a model's mood. DESIGN section 5."""
+"""What a mind reads. Judged on the text that is built, not on a model's mood. docs/design.md 5.7."""
 
 from __future__ import annotations
 
@@ -161,6 +161,14 @@ def test_a_context_item_of_two_texts_is_none() -> None:
     ((_, text),) = read([GivenItem(MessageItem(id="m", role="user", content=parts))])
 
     assert text.startswith(framing.SAID)
+
+
+def test_a_mind_is_told_which_are_words_and_which_are_events_and_images() -> None:
+    picture = GivenItem(said("i", "Look."), 1)
+    picture.seen.append("It is red.")
+    entries = [context(event="stage", text="Use the tool."), spoken("[context] Use the tool."), picture, output("lost")]
+
+    assert [message.kind for message in request(entries).messages[1:]] == ["event", "words", "words", "image", "event"]
 
 
 def test_what_is_seen_follows_its_item_in_order() -> None:

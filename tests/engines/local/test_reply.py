@@ -73,10 +73,13 @@ async def test_the_first_clause_is_spoken_while_the_rest_is_still_being_thought(
 
 
 @in_loop
-async def test_speed_is_applied() -> None:
+async def test_speed_and_voice_are_those_of_the_response() -> None:
+    asked = Session.model_validate({"audio": {"output": {"speed": 1.25, "voice": "alloy"}}})
     async with Stage() as stage:
-        await ended(stage, stage.reply(planned(Session.model_validate({"audio": {"output": {"speed": 1.25}}}))))
+        await ended(stage, stage.reply(planned(asked)))
         assert {speed for _, speed in stage.speaker.spoken} == {1.25}
+        await ended(stage, stage.reply(planned(asked, audio={"output": {"voice": {"id": "cedar"}}})))
+        assert list(dict.fromkeys(stage.speaker.voices)) == ["alloy", "cedar"]
 
 
 @in_loop
@@ -164,6 +167,20 @@ def test_a_mind_that_fails_ends_the_reply_and_nothing_else(problem: Exception, c
             assert (await ended(stage, stage.reply())).status == "completed"
 
     check()
+
+
+@in_loop
+async def test_a_mind_that_writes_without_end_is_stopped() -> None:
+    async def script(_: ChatRequest) -> AsyncGenerator[ChatChunk]:
+        while True:
+            yield TextDelta("word " * 1_000)
+            await asyncio.sleep(0)
+
+    mind = Mind(script)
+    async with Stage(mind) as stage:
+        end = await ended(stage, stage.reply(planned(output_modalities=["text"])))
+        assert end.error is not None and end.error["code"] == "bad_answer"
+        assert mind.stopped == 1
 
 
 @in_loop

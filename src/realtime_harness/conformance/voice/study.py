@@ -5,11 +5,8 @@ Built from the study contract, so that an engine meets in the suite what it meet
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
-
 from realtime_harness.conformance.frames import Event
+from realtime_harness.conformance.pictures import png
 from realtime_harness.hyperstudy.context import Asked, ImageNote, Screen, Typed, to_item
 from realtime_harness.hyperstudy.contract import TOOLS
 
@@ -36,7 +33,6 @@ INFORMED = f"{PERSONA} When somebody asks about the weather, look it up with get
 GUIDED = f"{PERSONA} In this part of the study, be brief."
 SCALE_LOW, SCALE_HIGH = 0, 100
 COLOURS = ("red", "green", "blue")
-PICTURE_SIDE = 64
 
 
 def story_request() -> Event:
@@ -64,17 +60,6 @@ def colour_question() -> Event:
     options = "\n".join(f"- {colour}" for colour in COLOURS)
     text = f"Question: Which colour fills the picture?\nOptions:\n{options}\nRespond with the exact text of one option."
     return to_item(Asked("answer_choice", text, during_video=False))
-
-
-def png(rgb: tuple[int, int, int], side: int = PICTURE_SIDE) -> str:
-    """A square PNG of one colour, as a data URL."""
-    rows = (b"\x00" + bytes(rgb) * side) * side
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
-    body = b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
 
 
 def forced(tool: str) -> Event:

@@ -7,12 +7,12 @@ import datetime
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from realtime_harness.client.transport import Transport
 from realtime_harness.conformance.faults import CheckFailed, Fault, Unsupported
 from realtime_harness.conformance.frames import Event
 from realtime_harness.conformance.report import Report, Result, Status
+from realtime_harness.conformance.targets import public_target
 from realtime_harness.conformance.voice.checks import RUNS
 from realtime_harness.conformance.voice.extras import backchannel, summary
 from realtime_harness.conformance.voice.probe import Findings, Probe
@@ -140,14 +140,6 @@ async def run_suite(
         results=done,
         extras=extras,
     )
-
-
-def public_target(url: str) -> str:
-    """The URL without what may be secret in it: user, password, query and fragment."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
 async def _run(

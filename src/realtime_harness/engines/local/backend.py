@@ -42,6 +42,8 @@ class LocalBackend:
         self._ears = ears
         self._name = name
         self._model = model
+        # It cannot grow for long: the session takes a fact as soon as there is one, unless its own reader is behind.
+        # Then it also takes no more input from its client, and a reply is at most AHEAD_S (reply.py) before its time.
         self._facts: asyncio.Queue[f.Fact | None] = asyncio.Queue()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._session = Session()
@@ -112,6 +114,7 @@ class LocalBackend:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CLOSE_S)
         self._facts.put_nowait(None)
+        self._ears.close()
         await self._workshop.mind.release(self._name)
 
     def _tell(self, fact: f.Fact) -> None:

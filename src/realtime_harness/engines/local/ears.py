@@ -1,7 +1,7 @@
 """What a session hears: a bounded store of its input audio, and the speech detector on its way in.
 
 Samples count at 24 kHz from the start of the epoch (docs/decisions/0001). The detector runs in line: one probability
-for each 32 ms (DESIGN 4.7).
+for each 32 ms (docs/design.md 4.5).
 """
 
 from __future__ import annotations
@@ -25,11 +25,21 @@ class Detector(Protocol):
     def reset(self) -> None: ...
 
 
+class _Deaf:
+    """Hears nothing."""
+
+    def feed(self, pcm24k: bytes) -> list[tuple[int, float]]:  # noqa: ARG002 - it hears nothing
+        return []
+
+    def reset(self) -> None:
+        pass
+
+
 class Ears:
     """Keeps as much input as a turn may still need, and no more."""
 
     def __init__(self, detector: Detector | None = None) -> None:
-        self._detector = SpeechDetector() if detector is None else detector
+        self._detector: Detector = SpeechDetector() if detector is None else detector
         self._audio = bytearray()
         self._first = 0  # the sample that the store begins with
         self._keep_from: int | None = None
@@ -73,6 +83,11 @@ class Ears:
             self.epoch = epoch
             self._detector.reset()
             self._first = self._loud_until = 0
+
+    def close(self) -> None:
+        """Forgets everything, and lets go of the detector: it holds over a mebibyte, which a session's remains must not."""
+        self._detector = _Deaf()
+        self._audio.clear()
 
     def recording(self, from_sample: int, to_sample: int) -> bytes:
         """The input between two samples, PCM16 at 24 kHz; what is no longer kept is missing at its start."""

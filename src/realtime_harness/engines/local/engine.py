@@ -8,24 +8,25 @@ import os
 from collections.abc import Sequence
 from weakref import WeakSet
 
+from realtime_harness.config import CAPACITY_VARIABLE
 from realtime_harness.engines.local.backend import LocalBackend
 from realtime_harness.engines.local.ears import Ears
 from realtime_harness.engines.local.workshop import Workshop
 from realtime_harness.engines.session import open_session
-from realtime_harness.errors import ConfigError, Refused
+from realtime_harness.errors import Refused
 from realtime_harness.realtime.engine import Clock, EngineSession, Profile
 from realtime_harness.realtime.items import Item
 from realtime_harness.realtime.session import Session
 
 CALLS_PER_CORE = 1  # measured with the 1.5B mind: docs/reports/2026-12-01-bench.md
 MOST_BY_DEFAULT = 4  # as many conversations as the embedded mind keeps read at once
-CAPACITY_VARIABLE = "RTH_LOCAL_CAPACITY"
 
 
 class LocalEngine:
     """Sessions over one set of loaded models. Make it by `engines.local.load`."""
 
     def __init__(self, workshop: Workshop, capacity: int) -> None:
+        """`capacity`: sessions that may be open at once."""
         self._workshop = workshop
         self._capacity = capacity
         self._open = 0
@@ -35,9 +36,9 @@ class LocalEngine:
         self.profile = Profile(name="local", model=f"local/{workshop.mind.name}", images="emulated")
 
     @property
-    def capacity(self) -> int:
-        """Sessions that may be open at once."""
-        return self._capacity
+    def workshop(self) -> Workshop:
+        """The models, for other surfaces that use them."""
+        return self._workshop
 
     async def open(self, session: Session, seed: Sequence[Item], clock: Clock) -> EngineSession:
         """Raises Refused (`capacity`) when as many sessions are open as fit."""
@@ -55,7 +56,8 @@ class LocalEngine:
             self._ended()
             raise
         # From here on the place is given back by open_session, whatever the end is.
-        opened = await open_session(backend, session, seed, clock, on_close=self._ended)
+        most_s = self.profile.max_session_s
+        opened = await open_session(backend, session, seed, clock, on_close=self._ended, max_session_s=most_s)
         self._sessions.add(opened)
         return opened
 
@@ -69,11 +71,6 @@ class LocalEngine:
         self._open -= 1
 
 
-def read_capacity() -> int:
-    """The setting, or the default. Raises ConfigError."""
-    value = os.environ.get(CAPACITY_VARIABLE)
-    if value is None:
-        return max(2, min(MOST_BY_DEFAULT, CALLS_PER_CORE * (os.cpu_count() or 1)))
-    if not value.isdigit() or not 1 <= int(value) <= 1_000:
-        raise ConfigError(f"{CAPACITY_VARIABLE}: expected a number of calls from 1 to 1000; got {value!r}.")
-    return int(value)
+def default_capacity() -> int:
+    """As many sessions as were measured to fit this machine."""
+    return max(2, min(MOST_BY_DEFAULT, CALLS_PER_CORE * (os.cpu_count() or 1)))

@@ -1,7 +1,7 @@
 """What people say, and what is told about a study, made unmistakable for each other. Pure.
 
 HRP 0.2.0, "Context items": they describe the study and never instruct. A participant who says "[context] ..." is only
-a participant (DESIGN section 5).
+a participant (docs/design.md 5.7).
 """
 
 from __future__ import annotations

@@ -14,10 +14,8 @@ from realtime_harness.audio.mel import RATE_HZ, log_mel
 from realtime_harness.audio.native import native
 from realtime_harness.audio.resample import Float32
 from realtime_harness.audio.vad import MODEL_FRAME_SAMPLES, SpeechModel
-from realtime_harness.engines.local.words_heard import is_loop, joined, number_hint, without_loop
+from realtime_harness.engines.local.words_heard import is_loop, without_loop
 from realtime_harness.errors import ModelFileError
-
-__all__ = ["Heard", "Hearing", "cut_at_quiet", "number_hint"]
 
 # A 15 s window costs 0.4 of Whisper's usual 30 s; with a shorter one, or less silence at its end, it begins to loop.
 MIN_WINDOW_S = 15.0
@@ -37,21 +35,6 @@ SPARE_TOKENS = 30
 WHISPER_MAX_TOKENS = 448
 UNSURE_LOG_PROBABILITY = -1.0
 NO_SPEECH_P = 0.6
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What was said. `text` is empty if nobody spoke.
-
-    `audio_s` is the recording's length, `log_probability` the mean per token (0 is certain; the least of all windows),
-    `windows` how many the recording was cut into, `redone` whether a window had to be heard again.
-    """
-
-    text: str
-    audio_s: float
-    log_probability: float = 0.0
-    windows: int = 0
-    redone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +111,17 @@ class Hearing:
         """Pay the first use's cost now."""
         self._decode(np.zeros(RATE_HZ, np.float32), MIN_WINDOW_S, None)
 
-    def transcribe(self, samples_16k: Float32, hint: str | None = None) -> Heard:
-        """The words in a recording of any length. `hint` is text that might have come before: it biases spelling."""
-        audio_s = len(samples_16k) / RATE_HZ
+    def transcribe(self, samples_16k: Float32, hint: str | None = None) -> str:
+        """The words in one window (`cut_at_quiet`); empty if nobody spoke.
+
+        `hint` is text that might have come before: it biases spelling. Raises ValueError for more than fits a window.
+        """
+        if len(samples_16k) > MAX_WINDOW_S * RATE_HZ:
+            raise ValueError(
+                f"Expected at most {MAX_WINDOW_S:g} s; got {len(samples_16k) / RATE_HZ:g} s. Cut it: cut_at_quiet."
+            )
         spoken = self._spoken_part(samples_16k)
-        if len(spoken) == 0:
-            return Heard("", audio_s)
-        texts: list[str] = []
-        least, redone = 0.0, False
-        windows = cut_at_quiet(spoken)
-        for window in windows:
-            guess, again = self._hear(window, hint)
-            texts.append(guess.text)
-            least, redone = min(least, guess.log_probability), redone or again
-        return Heard(joined(texts), audio_s, least, len(windows), redone)
+        return self._hear(spoken, hint).text if len(spoken) else ""
 
     def _spoken_part(self, samples: Float32) -> Float32:
         """The recording from a little before its first speech to a little after its last, at a sane level."""
@@ -160,20 +140,19 @@ class Hearing:
         last = (int(found[-1]) + 1) * MODEL_FRAME_SAMPLES + margin
         return level[first:last]
 
-    def _hear(self, samples: Float32, hint: str | None) -> tuple[_Guess, bool]:
+    def _hear(self, samples: Float32, hint: str | None) -> _Guess:
         """One window's words; heard again, in full and without the hint, if they cannot be true."""
         audio_s = len(samples) / RATE_HZ
         window_s = min(MAX_WINDOW_S, max(MIN_WINDOW_S, audio_s + WINDOW_PADDING_S))
         guess = self._decode(samples, window_s, hint)
-        again = is_loop(guess.text, audio_s) or (hint is not None and _echoes(guess.text, hint))
-        if again:
+        if is_loop(guess.text, audio_s) or (hint is not None and _echoes(guess.text, hint)):
             first = guess.text
             guess = self._decode(samples, MAX_WINDOW_S, None)
             if is_loop(guess.text, audio_s) and guess.text != first:  # twice the same: it was said
                 guess = _Guess(without_loop(guess.text), guess.log_probability, guess.no_speech_p)
         if guess.no_speech_p > NO_SPEECH_P and guess.log_probability < UNSURE_LOG_PROBABILITY:
             guess = _Guess("", guess.log_probability, guess.no_speech_p)
-        return guess, again
+        return guess
 
     def _decode(self, samples: Float32, window_s: float, hint: str | None) -> _Guess:
         size = int(window_s * RATE_HZ)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from realtime_harness.errors import HarnessError
+from realtime_harness.errors import Unreadable
 
 MAX_PIXELS = 40_000_000
 MAX_SIDE = 30_000
@@ -14,7 +14,7 @@ _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _BARE_MARKERS = frozenset(range(0xD0, 0xDA)) | {0x01}
 
 
-class ImageUnreadable(HarnessError):
+class ImageUnreadable(Unreadable):
     """An image that cannot be looked at: not an image, broken, or too large. The message is a sentence for people."""
 
 
@@ -27,23 +27,8 @@ class ImageHeader:
     height: int
 
 
-def sniff(image: bytes) -> str | None:
-    """The media type of a PNG, JPEG, GIF or WebP image that is not too large; None for other bytes.
-
-    Cheap enough to do in line. Raises ImageUnreadable if the header is cut off or claims too many pixels.
-    """
-    try:
-        return read_header(image).media_type
-    except NotAnImage:
-        return None
-
-
-class NotAnImage(ImageUnreadable):
-    """Bytes that are no image of a kind we know."""
-
-
 def read_header(image: bytes) -> ImageHeader:
-    """Media type and size. Raises NotAnImage for other bytes, ImageUnreadable for a cut or senseless header."""
+    """Media type and size. Raises ImageUnreadable for other bytes, and for a cut or senseless header."""
     try:
         if image.startswith(b"\x89PNG\r\n\x1a\n"):
             header = ImageHeader("image/png", *struct.unpack_from(">II", image, 16))
@@ -54,7 +39,7 @@ def read_header(image: bytes) -> ImageHeader:
         elif image.startswith(b"RIFF") and image[8:12] == b"WEBP":
             header = ImageHeader("image/webp", *_webp_size(image))
         else:
-            raise NotAnImage(
+            raise ImageUnreadable(
                 f"Expected a PNG, JPEG, GIF or WebP image; got {len(image):,} bytes that are none of these."
             )
     except (struct.error, IndexError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from realtime_harness.engines.local.end_of_turn import EndOfTurn
-from realtime_harness.engines.local.engine import LocalEngine, read_capacity
+from realtime_harness.engines.local.engine import LocalEngine, default_capacity
 from realtime_harness.engines.local.hearing import Hearing
 from realtime_harness.engines.local.sight import describe
 from realtime_harness.engines.local.voice import Voice
@@ -15,7 +15,10 @@ from realtime_harness.models import ModelStore
 
 
 async def load(mind: Mind, capacity: int | None = None) -> LocalEngine:
-    """The engine, ready to answer with `mind`. Raises ModelFileError, which names the command that mends it."""
+    """The engine, ready to answer with `mind`, which it closes with itself. `capacity`: sessions at once.
+
+    Raises ModelFileError, which names the command that mends it; then `mind` is still the caller's.
+    """
     store = ModelStore()
 
     def speech() -> tuple[Hearing, EndOfTurn, Voice]:
@@ -27,4 +30,4 @@ async def load(mind: Mind, capacity: int | None = None) -> LocalEngine:
         return hearing, judge, voice
 
     hearing, judge, voice = await asyncio.to_thread(speech)
-    return LocalEngine(Workshop(hearing, judge, voice, describe, mind), capacity or read_capacity())
+    return LocalEngine(Workshop(hearing, judge, voice, describe, mind), capacity or default_capacity())

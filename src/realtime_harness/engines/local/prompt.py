@@ -1,6 +1,6 @@
 """From the history to what a mind reads. Pure.
 
-Rules (DESIGN section 5; HRP 0.2.0, "Context items"):
+Rules (docs/design.md 5.7 and 5.8; HRP 0.2.0, "Context items"):
 * the instructions that the conversation began with come first, a change of them where it came, so that nothing before
   it is read again; what one response asks for itself comes last;
 * a `[context]` item is framed as data, and what a participant says is only ever that (framing.py);
@@ -145,7 +145,7 @@ def _item(entry: GivenItem, outputs: Mapping[str, str], called: set[str], *, may
             if item.call_id in called:
                 return []
             result = f"Result of an earlier action: {' '.join(item.output.split())}"
-            return [ChatMessage("user", result, droppable=may_go)]
+            return [ChatMessage("user", result, droppable=may_go, kind="event")]
         case MessageItem():
             return _message(entry, item, may_go=may_go)
 
@@ -166,9 +166,9 @@ def _message(entry: GivenItem, message: MessageItem, *, may_go: bool) -> list[Ch
     out: list[ChatMessage] = []
     event = framing.context_event(entry.context)
     if event is not None:
-        out.append(ChatMessage("user", framing.event(event), droppable=may_go))
+        out.append(ChatMessage("user", framing.event(event), droppable=may_go, kind="event"))
     elif text.strip():
         out.append(ChatMessage("user", framing.participant(text), droppable=may_go))
     for number, seen in enumerate(entry.seen, 1):
-        out.append(ChatMessage("user", framing.image(number, entry.images, seen), droppable=may_go))
+        out.append(ChatMessage("user", framing.image(number, entry.images, seen), droppable=may_go, kind="image"))
     return out

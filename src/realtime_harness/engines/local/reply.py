@@ -20,6 +20,7 @@ from realtime_harness.realtime.responses import Usage
 from realtime_harness.realtime.wire import Json
 
 DEADLINE_S = 45.0  # of the mind, for a whole reply; `Conversation` gives up after 60 s of nothing
+MAX_ANSWER_CHARS = 50_000  # of one answer: more than any `max_output_tokens` comes to
 AHEAD_S = 20.0  # of speech made before it can have been heard: the bound on what a reply keeps in memory
 TOO_LONG = "context_length_exceeded"
 _log = structlog.get_logger(__name__)
@@ -38,6 +39,7 @@ class ReplyWork:
         self._workshop = workshop
         self._tell = tell
         self._splitter = ClauseSplitter()
+        self._thought_chars = 0
         self._said_chars = 0
         self._spoken_s = 0.0
         self._began_at: float | None = None
@@ -85,7 +87,7 @@ class ReplyWork:
 
     async def _answer(self, request: ChatRequest) -> None:
         """Thinks and speaks side by side: the mind goes on with the text while its beginning is spoken."""
-        out: asyncio.Queue[_Out] = asyncio.Queue()
+        out: asyncio.Queue[_Out] = asyncio.Queue()  # bounded by MAX_ANSWER_CHARS: the mind need not wait for the voice
         thinking = asyncio.create_task(self._think(request, out))
         try:
             while (piece := await out.get()) is not None:
@@ -108,6 +110,13 @@ class ReplyWork:
     def _take(self, chunk: ChatChunk, out: asyncio.Queue[_Out]) -> None:
         match chunk:
             case TextDelta():
+                self._thought_chars += len(chunk.text)
+                if self._thought_chars > MAX_ANSWER_CHARS:
+                    raise MindError(
+                        f"Expected an answer within max_tokens; the mind wrote more than {MAX_ANSWER_CHARS:,} characters. "
+                        "Does its server keep to max_tokens?",
+                        code="bad_answer",
+                    )
                 pieces = [chunk.text] if self._order.plan.modality == "text" else self._splitter.feed(chunk.text)
                 for piece in pieces:
                     out.put_nowait(piece)
@@ -136,7 +145,8 @@ class ReplyWork:
 
     async def _say(self, clause: str) -> None:
         before, self._said_chars = self._said_chars, self._said_chars + len(clause)
-        async with aclosing(self._workshop.speak(clause, self._order.plan.speed)) as chunks:
+        plan = self._order.plan
+        async with aclosing(self._workshop.speak(clause, plan.speed, plan.voice)) as chunks:
             async for chunk in chunks:
                 self._tell(f.AudioOut(self._ref, 0, chunk.pcm, before + chunk.text_end))
                 await self._keep_pace(len(chunk.pcm))

@@ -16,9 +16,7 @@ import numpy as np
 
 from realtime_harness.audio.native import native
 from realtime_harness.engines.local.colours import Pixels, shares
-from realtime_harness.engines.local.image_header import ImageHeader, ImageUnreadable, NotAnImage, read_header, sniff
-
-__all__ = ["ImageHeader", "ImageUnreadable", "NotAnImage", "describe", "read_header", "sniff"]
+from realtime_harness.engines.local.image_header import ImageUnreadable, read_header
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 SAMPLE_SIDE = 96  # pixels: enough for colours, and cheap

@@ -26,12 +26,8 @@ MIN_SPEED, MAX_SPEED = 0.25, 1.5
 # within 3 %). The nearest is asked for and the rest is stretched; fast ones jump from 1.16 to 1.6, so are not used.
 MODEL_SPEEDS: Final = {0.25: 0.259, 0.35: 0.347, 0.5: 0.504, 0.7: 0.693, 1.0: 1.0}
 
-VOICES: Final = ("heart",)
+VOICES: Final = ("heart",)  # those that are in the library's package: no other is downloaded
 DEFAULT_VOICE: Final = VOICES[0]
-# OpenAI's names, all spoken by the one voice there is.
-FOREIGN_VOICES: Final = frozenset(
-    {"alloy", "ash", "ballad", "cedar", "coral", "echo", "fable", "marin", "nova", "onyx", "sage", "shimmer", "verse"}
-)
 
 GAIN = 2.0  # the voice's own level is about -26 dBFS in speech
 MAX_PEAK = 0.9
@@ -49,11 +45,6 @@ _PAUSES_MS: Final = {
 _PAUSE_WEIGHT: Final = {**dict.fromkeys(".!?;:—", 4), ",": 3}  # in phonemes
 
 
-def voice_named(name: str | None) -> str:
-    """The voice that speaks for `name`: one of VOICES as it is, any other name the default one."""
-    return name if name in VOICES else DEFAULT_VOICE
-
-
 @dataclass(frozen=True, slots=True)
 class SpokenChunk:
     """At most 200 ms of PCM16 mono at 24 kHz; once it has been heard, `text[:text_end]` has been said."""
@@ -69,30 +60,32 @@ class _Hibari(Protocol):
 
 
 class Voice:
-    """The one voice. `speak` blocks about 1/100 of the speech's length; several threads may speak at once."""
+    """All of VOICES. `speak` blocks about 1/100 of the speech's length; several threads may speak at once."""
 
     def __init__(self, threads: int = 1) -> None:
         hibari: Any = native("hibari")
-        self._hibari = cast("_Hibari", hibari.Hibari(threads=threads))
+        self._voices = {name: cast("_Hibari", hibari.Hibari(voice=name, threads=threads)) for name in VOICES}
         self._reading = threading.Lock()  # turning text into phonemes keeps state
-        self._weight = lru_cache(maxsize=4096)(self._phonemes_in)
+        self._weight = lru_cache(maxsize=4096)(_phonemes_in)
 
     def warm_up(self) -> None:
         """Pay the first use's cost now."""
         for _ in self.speak("Hello there, 1 2 3. Zorblat."):
             pass
 
-    def speak(self, text: str, speed: float = 1.0) -> Iterator[SpokenChunk]:
+    def speak(self, text: str, speed: float = 1.0, voice: str = DEFAULT_VOICE) -> Iterator[SpokenChunk]:
         """The text as speech, `speed` times as fast (0.25 to 1.5; beyond is clamped). Says nothing if there is nothing.
 
-        The chunks' `text_end` never goes back, and the last is len(text).
+        `voice` is one of VOICES; any other name, as of another provider's voice, gets the default one. The chunks'
+        `text_end` never goes back, and the last is len(text).
         """
+        hibari = self._voices.get(voice) or self._voices[DEFAULT_VOICE]
         pace = min(MAX_SPEED, max(MIN_SPEED, speed))
         runs = pieces(spoken_words(text))
         held: SpokenChunk | None = None
         said = 0
         for run in runs:
-            for chunk in self._speak_run(run, pace, said):
+            for chunk in self._speak_run(hibari, run, pace, said):
                 if held is not None:
                     yield held
                 held = chunk
@@ -100,12 +93,12 @@ class Voice:
         if held is not None:
             yield SpokenChunk(held.pcm, len(text))
 
-    def _speak_run(self, run: Sequence[SpokenWord], pace: float, said: int) -> Iterator[SpokenChunk]:
+    def _speak_run(self, hibari: _Hibari, run: Sequence[SpokenWord], pace: float, said: int) -> Iterator[SpokenChunk]:
         spoken = " ".join(word.text for word in run)
         with self._reading:
-            sentences = self._hibari.phonemize(spoken)
-            weights = [self._weight(word.text) for word in run]
-        audio = self._synthesise(sentences, pace)
+            sentences = hibari.phonemize(spoken)
+            weights = [self._weight(hibari, word.text) for word in run]
+        audio = _synthesised(hibari, sentences, pace)
         if len(audio) == 0:
             return
         pause = int(_PAUSES_MS.get(_last_mark(spoken), 0) * RATE_HZ / 1000 / pace)
@@ -118,27 +111,29 @@ class Voice:
                 reached += 1
             yield SpokenChunk(pcm[start * 2 : heard * 2], run[reached - 1].end if reached else said)
 
-    def _synthesise(self, sentences: Sequence[str], pace: float) -> Float32:
-        """The sentences' audio, without the silence around each, at a sane level."""
-        parts: list[Float32] = []
-        asked, had = min(MODEL_SPEEDS.items(), key=lambda pair: abs(log(pair[1] / pace)))
-        for phonemes in sentences:
-            made = self._hibari.from_ids(self._hibari.ids(phonemes), asked, np.random.default_rng(0))
-            part = stretch(_trimmed(made), pace / had, RATE_HZ)
-            if len(part):
-                if parts:
-                    parts.append(np.zeros(int(_SENTENCE_PAUSE_MS * RATE_HZ / 1000 / pace), np.float32))
-                parts.append(part)
-        if not parts:
-            return np.zeros(0, np.float32)
-        audio = np.concatenate(parts)
-        peak = float(np.abs(audio).max())
-        return (audio * np.float32(min(GAIN, MAX_PEAK / max(peak, 1e-6)))).astype(np.float32)
 
-    def _phonemes_in(self, word: str) -> float:
-        """How long a word takes beside others, in phonemes."""
-        sounds = sum(len(sound) for sound in self._hibari.phonemize(word))
-        return sounds + _PAUSE_WEIGHT.get(_last_mark(word), 0) + 0.5
+def _synthesised(hibari: _Hibari, sentences: Sequence[str], pace: float) -> Float32:
+    """The sentences' audio, without the silence around each, at a sane level."""
+    parts: list[Float32] = []
+    asked, had = min(MODEL_SPEEDS.items(), key=lambda pair: abs(log(pair[1] / pace)))
+    for phonemes in sentences:
+        made = hibari.from_ids(hibari.ids(phonemes), asked, np.random.default_rng(0))
+        part = stretch(_trimmed(made), pace / had, RATE_HZ)
+        if len(part):
+            if parts:
+                parts.append(np.zeros(int(_SENTENCE_PAUSE_MS * RATE_HZ / 1000 / pace), np.float32))
+            parts.append(part)
+    if not parts:
+        return np.zeros(0, np.float32)
+    audio = np.concatenate(parts)
+    peak = float(np.abs(audio).max())
+    return (audio * np.float32(min(GAIN, MAX_PEAK / max(peak, 1e-6)))).astype(np.float32)
+
+
+def _phonemes_in(hibari: _Hibari, word: str) -> float:
+    """How long a word takes beside others, in phonemes."""
+    sounds = sum(len(sound) for sound in hibari.phonemize(word))
+    return sounds + _PAUSE_WEIGHT.get(_last_mark(word), 0) + 0.5
 
 
 def _last_mark(text: str) -> str:

@@ -22,17 +22,10 @@ JUDGED_BYTES = INPUT_HZ * 2 * 9  # a little more than the end-of-turn model take
 _T = TypeVar("_T")
 
 
-class HeardText(Protocol):
-    """What recognition gives."""
-
-    @property
-    def text(self) -> str: ...
-
-
 class Listener(Protocol):
-    """Speech to text. Blocks."""
+    """Speech to text, of one window. Blocks."""
 
-    def transcribe(self, samples_16k: Float32, hint: str | None = None) -> HeardText: ...
+    def transcribe(self, samples_16k: Float32, hint: str | None = None) -> str: ...
 
 
 class Judge(Protocol):
@@ -51,9 +44,9 @@ class Chunk(Protocol):
 
 
 class Speaker(Protocol):
-    """Text to speech. Blocks."""
+    """Text to speech. A voice that it does not know is its own. Blocks."""
 
-    def speak(self, text: str, speed: float = 1.0) -> Iterator[Chunk]: ...
+    def speak(self, text: str, speed: float, voice: str) -> Iterator[Chunk]: ...
 
 
 class Workshop:
@@ -75,8 +68,7 @@ class Workshop:
         """The words of a recording; empty where there are none."""
         texts: list[str] = []
         for window in await self._run(self._hearing, _windows, pcm24k):
-            heard = await self._run(self._hearing, self._listener.transcribe, window, hint)
-            texts.append(heard.text)
+            texts.append(await self._run(self._hearing, self._listener.transcribe, window, hint))
         return joined(texts)
 
     async def has_finished(self, pcm24k: bytes) -> float:
@@ -87,9 +79,9 @@ class Workshop:
         """What can be seen in an image."""
         return await self._run(self._seeing, self._see, image)
 
-    async def speak(self, text: str, speed: float) -> AsyncGenerator[Chunk]:
+    async def speak(self, text: str, speed: float, voice: str) -> AsyncGenerator[Chunk]:
         """Speech, piece by piece; between pieces the voice is free for other calls."""
-        pieces = await self._run(self._speaking, lambda: iter(self._speaker.speak(text, speed)))
+        pieces = await self._run(self._speaking, lambda: iter(self._speaker.speak(text, speed, voice)))
         while (piece := await self._run(self._speaking, lambda: next(pieces, None))) is not None:
             yield piece
 

@@ -1,5 +1,7 @@
 // The two ends of the sound: a microphone that gives pieces of PCM16 24 kHz, and a loudspeaker that takes them.
 
+const STOP_MS = 500; // what a loudspeaker gets to say what it has played
+
 let context = null;
 
 // One context for both; it may only start after a tap or a key press.
@@ -103,11 +105,17 @@ export class Loudspeaker {
     this.node.port.postMessage({ type: "audio", item, pcm }, [pcm]);
   }
 
-  // Stops at once; resolves to the item that was cut and the milliseconds of it that were heard, or to null.
+  // Stops at once; resolves to the item that was cut and the milliseconds of it that were heard, or to null, also where
+  // the loudspeaker does not answer: it is suspended or closed then, and nothing is heard.
   stop() {
     const ticket = this.next++;
     return new Promise((resolve) => {
+      const late = setTimeout(() => {
+        this.tickets.delete(ticket);
+        resolve(null);
+      }, STOP_MS);
       this.tickets.set(ticket, ({ item, ms }) => {
+        clearTimeout(late);
         const delayMs = ((this.audio.baseLatency || 0) + (this.audio.outputLatency || 0)) * 1000;
         resolve(item === null ? null : { item, ms: Math.max(0, Math.floor(ms - delayMs)) });
       });

@@ -18,6 +18,7 @@ export class Conversation {
     this.cut = new Set(); // items that were stopped: what still comes of them is not played
     this.waiting = []; // events that wait for the response that is under way to end
     this.typed = 0;
+    this.muted = false;
     this.closed = false;
   }
 
@@ -62,7 +63,9 @@ export class Conversation {
   }
 
   mute(muted) {
+    this.muted = muted;
     if (this.microphone !== null) this.microphone.muted = muted;
+    this.#settle();
   }
 
   // A typed message; it interrupts, as speech does.
@@ -158,7 +161,8 @@ export class Conversation {
     if (this.hearing) this.on.state("hearing");
     else if (this.sounding) this.on.state("speaking");
     else if (this.response !== null) this.on.state("thinking");
-    else this.on.state(this.microphone === null ? "connected" : "listening");
+    else if (this.microphone === null) this.on.state("connected");
+    else this.on.state(this.muted ? "muted" : "listening");
   }
 
   #over(message) {

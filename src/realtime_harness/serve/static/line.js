@@ -1,5 +1,8 @@
 // The line to the server: an OpenAI-Realtime-shaped WebSocket.
 
+// What may wait in the browser to be sent: ten seconds of audio in base64. More is no conversation any more.
+const MAX_BEHIND_BYTES = 10 * 64000;
+
 export class LineProblem extends Error {
   constructor(message, kind) {
     super(message);
@@ -8,7 +11,8 @@ export class LineProblem extends Error {
 }
 
 export class Line {
-  // Resolves once the session is there. Throws LineProblem, in words for people.
+  // Resolves once the session is there. Throws LineProblem, in words for people. `onClosed(code, reason)` is called
+  // once, when the line ends by itself.
   static async open(key, { onEvent, onClosed }) {
     const url = new URL("/v1/realtime", location.href);
     url.protocol = url.protocol.replace("http", "ws");
@@ -18,7 +22,7 @@ export class Line {
     } catch {
       throw new LineProblem("This is not a key: it has characters that no key has.", "key");
     }
-    const line = new Line(socket);
+    const line = new Line(socket, onClosed);
     await new Promise((resolve, reject) => {
       let refusal = null;
       socket.onmessage = ({ data }) => {
@@ -37,12 +41,20 @@ export class Line {
     return line;
   }
 
-  constructor(socket) {
+  constructor(socket, onClosed) {
     this.socket = socket;
+    this.onClosed = onClosed;
   }
 
+  // Ends the line where the network does not take what is sent.
   send(event) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(event));
+    if (this.socket.readyState !== WebSocket.OPEN) return;
+    if (this.socket.bufferedAmount > MAX_BEHIND_BYTES) {
+      this.close();
+      this.onClosed(1000, "Your connection is too slow to carry your voice. Try again on a better one.");
+      return;
+    }
+    this.socket.send(JSON.stringify(event));
   }
 
   append(pcm) {

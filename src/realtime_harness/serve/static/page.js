@@ -18,7 +18,6 @@ const STATES = {
 
 const transcript = new Transcript(at("transcript"), at("empty"));
 let conversation = null;
-let muted = false;
 let opening = null; // the connection that is being made
 let key = takeKey();
 
@@ -47,10 +46,9 @@ function remember(value) {
 }
 
 function showState(name) {
-  const shown = name === "listening" && muted ? "muted" : name;
-  if (at("status").dataset.state === shown) return;
-  at("status").dataset.state = shown;
-  at("status").textContent = STATES[shown];
+  if (at("status").dataset.state === name) return;
+  at("status").dataset.state = name;
+  at("status").textContent = STATES[name];
 }
 
 function showProblem(message) {
@@ -61,12 +59,13 @@ function showProblem(message) {
 function showControls() {
   const live = conversation !== null;
   const talking = live && conversation.listening;
+  const muted = live && conversation.muted;
   at("end").disabled = !live;
   at("mute").disabled = !talking;
   at("mute").setAttribute("aria-pressed", String(muted));
   at("mute").querySelector(".label").textContent = muted ? "Unmute" : "Mute";
   at("talk").disabled = talking;
-  at("talk-label").textContent = talking ? "Just speak" : "Tap to talk";
+  at("talk-label").textContent = !talking ? "Tap to talk" : muted ? "Muted" : "Just speak";
 }
 
 function askForKey(message) {
@@ -77,7 +76,6 @@ function askForKey(message) {
 
 function ended(message) {
   conversation = null;
-  muted = false;
   showState("idle");
   showControls();
   if (message) showProblem(message);
@@ -139,10 +137,8 @@ at("talk").addEventListener("click", async () => {
 });
 
 at("mute").addEventListener("click", () => {
-  muted = !muted;
-  conversation?.mute(muted);
+  conversation?.mute(!conversation.muted);
   showControls();
-  showState(muted ? "muted" : "listening");
 });
 
 at("end").addEventListener("click", () => {
