@@ -107,6 +107,7 @@ def test_the_key_of_a_minds_server_is_a_secret(monkeypatch: pytest.MonkeyPatch) 
     assert settings.mind_api_key is not None and settings.mind_api_key.get_secret_value() == "sk-secret"
 
 
+@pytest.mark.real
 def test_a_port_that_is_taken_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     import socket
 
@@ -116,6 +117,7 @@ def test_a_port_that_is_taken_is_said_to_be(capsys: pytest.CaptureFixture[str]) 
     assert port in capsys.readouterr().err
 
 
+@pytest.mark.real
 def test_an_address_that_is_not_here_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("serve", "--host", "192.0.2.1", "--port", "0") == 2
     assert "192.0.2.1" in capsys.readouterr().err
@@ -127,6 +129,7 @@ def test_a_call_needs_words_or_a_file(arguments: list[str], capsys: pytest.Captu
     assert "--say TEXT or --wav FILE" in capsys.readouterr().err
 
 
+@pytest.mark.real
 def test_a_call_to_nobody_says_how_to_start_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_wav(tmp_path / "a.wav", TONE)
     assert run("call", "http://127.0.0.1:1", "--wav", str(tmp_path / "a.wav")) == 2

@@ -78,7 +78,7 @@ async def connection(found: Found) -> None:
 async def auth(found: Found) -> None:
     """A wrong key and none are refused, and the right one is not."""
     body: Json = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
-    for what, key in (("a wrong key", WRONG_KEY), ("an empty key", "")):
+    for what, key in (("a wrong key", WRONG_KEY), ("no key", "")):
         answer = await found.client.complete(body, CONNECTION_TESTS[1].timeout_ms, key=key)
         found.expect(answer.status in (401, 403), "auth.refused", f"401 or 403 for {what}", answer.shown)
     answer = await found.client.complete(body, CONNECTION_TESTS[1].timeout_ms)

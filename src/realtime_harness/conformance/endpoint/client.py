@@ -67,10 +67,9 @@ class EndpointClient:
     async def _ask(self, method: str, path: str, body: Json | None, timeout_ms: int, key: str) -> Answer:
         start = time.monotonic()
         timeout = httpx2.Timeout(timeout_ms / 1000, connect=min(CONNECT_S, timeout_ms / 1000))
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
-            response = await self.http.request(
-                method, path, json=body, headers={"Authorization": f"Bearer {key}"}, timeout=timeout
-            )
+            response = await self.http.request(method, path, json=body, headers=headers, timeout=timeout)
         except httpx2.TimeoutException:
             raise CheckFailed(Fault("endpoint.timeout", f"an answer within {timeout_ms} ms", "none came")) from None
         except httpx2.HTTPError as problem:
