@@ -42,7 +42,9 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     app.command()(call)
     if not arguments or arguments[0] not in ("serve", "call"):
         from realtime_harness.cli import check, models, spec
+        from realtime_harness.cli.tunnel import tunnel
 
+        app.command()(tunnel)
         app.add_typer(check.app, name="check")
         app.add_typer(models.app, name="models")
         app.add_typer(spec.app, name="spec")
