@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,11 +13,14 @@ import structlog
 
 from realtime_harness.call import CallLimits, Calls, CallsLimits
 from realtime_harness.clock import SystemClock
-from realtime_harness.config import Settings, journal_path
+from realtime_harness.config import Settings, database_url, journal_path
 from realtime_harness.errors import ConfigError, HarnessError
 from realtime_harness.realtime.engine import Engine
 from realtime_harness.realtime.images import read_data_url
+from realtime_harness.record import Record
+from realtime_harness.record.database import open_database
 from realtime_harness.serve import ChatEndpoint, Journal, KeyRing, ServedMind, Server, create_app
+from realtime_harness.tasks import Harness, Tasks
 
 DEFAULT_ENGINE = "local"
 OWNER = "key"  # what the one key goes by inside
@@ -83,12 +87,14 @@ async def serve(
     path = journal_path(settings)
     journal = Journal(path) if path is not None else None
     chat = ChatEndpoint(keys, journal, settings.decision_timeout_s)
+    record = Record(await asyncio.to_thread(open_database, database_url(settings)))
     try:
-        async with Calls(clock, limits) as calls:
-            app = create_app(calls, keys, clock=clock, call_limits=call_limits, chat=chat)
+        async with Calls(clock, limits) as calls, Tasks(calls, record) as tasks:
+            app = create_app(calls, keys, clock=clock, call_limits=call_limits, chat=chat, tasks=tasks)
             server = Server(app, calls, drain_s=settings.drain_s)
             loading = asyncio.create_task(
-                _load(calls, chat, engines, load or partial(load_engines, settings), on_ready), name="load engines"
+                _load(calls, chat, tasks, engines, load or partial(load_engines, settings), on_ready),
+                name="load engines",
             )
             loading.add_done_callback(lambda task: _stop_where_failed(task, server))
             try:
@@ -99,6 +105,7 @@ async def serve(
     finally:
         for name, engine in engines.items():
             await _close(name, engine)
+        await record.close()
         if journal is not None:
             journal.close()
     if not loading.cancelled() and (problem := loading.exception()) is not None:
@@ -106,14 +113,30 @@ async def serve(
 
 
 async def _load(
-    calls: Calls, chat: ChatEndpoint, engines: dict[str, Engine], load: Load, on_ready: Callable[[], None]
+    calls: Calls,
+    chat: ChatEndpoint,
+    tasks: Tasks,
+    engines: dict[str, Engine],
+    load: Load,
+    on_ready: Callable[[], None],
 ) -> None:
     """Fills `engines`, whose owner closes them, and lets calls and requests in."""
     loaded = await load()
     engines.update(loaded.engines)
     chat.serve(loaded.minds)
+    tasks.ready(_harnesses(loaded.engines))
     calls.ready(engines, DEFAULT_ENGINE if DEFAULT_ENGINE in engines else next(iter(engines)))
     on_ready()
+
+
+def _harnesses(engines: Mapping[str, Engine]) -> Mapping[str, Harness]:
+    """With nothing configured, one harness for each engine."""
+    now_ms = int(time.time() * 1000)
+    found = (
+        Harness(f"chrn_{name}", name, name, engine.profile.model, created_at_ms=now_ms)
+        for name, engine in engines.items()
+    )
+    return {harness.id: harness for harness in found}
 
 
 async def _close(name: str, engine: Engine) -> None:

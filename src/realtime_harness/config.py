@@ -9,6 +9,7 @@ RTH_MAX_CALLS_PER_KEY    calls at once of one key
 RTH_MAX_DURATION_S       how long one call may last
 RTH_IDLE_S               how long a call may last in which nothing happens
 RTH_DRAIN_S              what running calls still get when the server is told to stop
+RTH_DATABASE_URL         where the record is: sqlite:///PATH or postgresql+psycopg://...; without it, in this user's state directory
 RTH_DECISION_TIMEOUT_S   how long one answer of the model endpoint may take
 RTH_DECISION_JOURNAL     where its decisions are put down, or "off"; without it, in this user's state directory
 """
@@ -30,6 +31,7 @@ KEY_VARIABLE = "RTH_API_KEY"
 MIND_VARIABLE = "RTH_MIND"
 MIND_KEY_VARIABLE = "RTH_MIND_API_KEY"
 CAPACITY_VARIABLE = "RTH_LOCAL_CAPACITY"
+DATABASE_VARIABLE = "RTH_DATABASE_URL"
 MIN_KEY_CHARS = 8
 _Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 
@@ -48,6 +50,7 @@ class Settings(BaseSettings):
     max_duration_s: _Seconds = 3600.0
     idle_s: _Seconds = 900.0
     drain_s: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    database_url: SecretStr | None = None
     decision_timeout_s: Annotated[float, Field(ge=10, le=300)] = 55.0
     decision_journal: str | None = None
 
@@ -59,7 +62,8 @@ def read_settings() -> Settings:
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False)[0]
         variable = "RTH_" + "_".join(str(step) for step in first["loc"]).upper()
-        shown = "" if variable in (KEY_VARIABLE, MIND_KEY_VARIABLE) else f"; got {str(first['input'])[:60]!r}"
+        secret = (KEY_VARIABLE, MIND_KEY_VARIABLE, DATABASE_VARIABLE)
+        shown = "" if variable in secret else f"; got {str(first['input'])[:60]!r}"
         raise ConfigError(f"{variable}: {first['msg']}{shown}.") from None
 
 
@@ -75,6 +79,13 @@ def journal_path(settings: Settings) -> Path | None:
     if settings.decision_journal:
         return Path(settings.decision_journal)
     return user_state_path("realtime-harness", appauthor=False) / "decisions.jsonl"
+
+
+def database_url(settings: Settings) -> str:
+    """Where the record is. It may hold a password: never shown."""
+    if settings.database_url is not None and settings.database_url.get_secret_value():
+        return settings.database_url.get_secret_value()
+    return f"sqlite:///{user_state_path('realtime-harness', appauthor=False) / 'record.sqlite3'}"
 
 
 def read_key(settings: Settings) -> str | None:

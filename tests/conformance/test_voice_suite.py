@@ -69,6 +69,25 @@ def test_an_engine_that_never_opens_is_waited_for_once() -> None:
     assert "not run" in report.results[-1].faults[0].seen
 
 
+class FullAtFirst(ScriptedEngine):
+    """Turns two sessions away in the WebSocket before it has room, as some servers do."""
+
+    turned_away = 0
+
+    async def created(self) -> None:
+        if FullAtFirst.turned_away < 2:
+            FullAtFirst.turned_away += 1
+            await self.error("session_limit", "No room.")
+            await self.transport.close()
+        else:
+            await super().created()
+
+
+def test_an_engine_without_room_is_asked_again_for_a_while() -> None:
+    assert check_virtually(FullAtFirst, only=("handshake",), extras=False).passed()
+    assert FullAtFirst.turned_away == 2
+
+
 class NoPictures(ScriptedEngine):
     """Declares that it takes no images."""
 

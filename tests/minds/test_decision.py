@@ -67,7 +67,7 @@ def test_a_decision_is_valid_or_there_is_a_clear_error_in_time(how: Misbehaviour
     outcome, took_s, asked = decide_over(how.handler)
 
     assert took_s < DEADLINE_S
-    assert asked <= MAX_TRIES
+    assert asked <= MAX_TRIES + 4, "a server that is down is left alone for longer each time"
     if how.hopeless:
         assert isinstance(outcome, MindError)
         assert len(str(outcome)) > 20

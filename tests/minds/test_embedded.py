@@ -376,9 +376,11 @@ async def test_something_newer_that_is_prepared_does_not_spoil_the_decision_at_w
     llama = FakeLlama(by_prompt(route="reply", call="", say="Hi."), gate=threading.Event())
     newer = ChatMessage("user", "And another thing.", droppable=True)
     async with embedded(llama) as mind:
-        reply = asyncio.create_task(answered(mind, request(tools=(WEATHER,))))
-        while not any(run.grammar for run in llama.runs):
-            await asyncio.sleep(0.001)
+        asked = request(PERSONA, ChatMessage("user", "How about the weather?"), tools=(WEATHER,))
+        reply = asyncio.create_task(answered(mind, asked))
+        async with asyncio.timeout(10):
+            while not any(run.grammar for run in llama.runs):
+                await asyncio.sleep(0.001)
         preparing = asyncio.create_task(mind.prepare(request(PERSONA, HELLO, newer, tools=(WEATHER,))))
         await asyncio.sleep(0.01)
         llama.gate.set()  # type: ignore[union-attr]
@@ -410,16 +412,18 @@ async def test_a_required_call_without_tools_is_an_error() -> None:
 async def test_a_number_that_was_just_said_needs_no_model() -> None:
     llama = FakeLlama()
     said = ChatMessage("user", "I'd say seventy five.", droppable=True)
-    asked = request(
-        PERSONA,
-        said,
-        tools=(TOOLS["answer_scale"],),
-        tool_choice=ToolName("answer_scale"),
-        question=QUESTIONS["answer_scale"][0],
-    )
+    asked = request(PERSONA, said, tools=(TOOLS["answer_scale"],), tool_choice=ToolName("answer_scale"))
     async with embedded(llama) as mind:
         assert call_of(await answered(mind, asked)) == ("answer_scale", '{"value":75}')
     assert llama.runs == []
+
+
+async def test_a_number_that_another_has_said_is_not_the_agents_own_answer() -> None:
+    llama = FakeLlama(by_prompt(route="", call='{"value": 40}'))
+    said = ChatMessage("user", "I'd say seventy five.", droppable=True)
+    async with embedded(llama) as mind:
+        asked = scale(QUESTIONS["answer_scale"][0], PERSONA, said)
+        assert call_of(await answered(mind, asked)) == ("answer_scale", '{"value":40}')
 
 
 async def test_a_tool_without_arguments_needs_no_model() -> None:
@@ -475,11 +479,36 @@ async def test_arguments_that_never_fit_are_an_error() -> None:
     assert caught.value.code == "invalid_arguments"
 
 
-async def test_a_ranking_is_made_whole() -> None:
+async def test_a_ranking_that_is_not_whole_is_asked_for_again_and_not_made_up() -> None:
+    given = iter(['{"order": ["Hiking", "Hiking", "Reading"]}', '{"order": ["Hiking", "Cooking", "Reading"]}'])
     asked = request(
         tools=(TOOLS["answer_ranking"],),
         tool_choice=ToolName("answer_ranking"),
         question=QUESTIONS["answer_ranking"][0],
     )
-    async with embedded(FakeLlama(lambda _p: '{"order": ["Hiking", "Hiking", "Reading"]}')) as mind:
-        assert call_of(await answered(mind, asked)) == ("answer_ranking", '{"order":["Hiking","Reading","Cooking"]}')
+    async with embedded(FakeLlama(lambda _p: next(given))) as mind:
+        assert call_of(await answered(mind, asked)) == ("answer_ranking", '{"order":["Hiking","Cooking","Reading"]}')
+
+
+async def test_a_sentence_about_nothing_of_the_tools_does_not_wait_for_their_prompt_to_be_read() -> None:
+    """The first question of a call came 10 s late: the choice among its tools was read first."""
+    llama = FakeLlama(by_prompt(route="reply", call="{}"))
+    asked = request(PERSONA, ChatMessage("user", "What is the capital of France?"), tools=(WEATHER,))
+    async with embedded(llama) as mind:
+        assert text_of(await answered(mind, asked))
+        assert [run.grammar for run in llama.runs if run.grammar] == [], "nothing was chosen among"
+
+
+async def test_a_sentence_that_shares_a_word_with_a_tool_waits_for_the_choice() -> None:
+    llama = FakeLlama(by_prompt(route="get_weather", call='{"city": "Paris"}'))
+    async with embedded(llama) as mind:
+        asked = request(PERSONA, ChatMessage("user", "Will the weather be good in Paris?"), tools=(WEATHER,))
+        assert call_of(await answered(mind, asked))[0] == "get_weather"
+
+
+async def test_once_their_prompt_is_read_every_sentence_is_chosen_for() -> None:
+    llama = FakeLlama(by_prompt(route="get_weather", call='{"city": "Paris"}'))
+    async with embedded(llama) as mind:
+        await mind.prepare(request(PERSONA, tools=(WEATHER,)))
+        asked = request(PERSONA, ChatMessage("user", "Do I need an umbrella in Paris?"), tools=(WEATHER,))
+        assert call_of(await answered(mind, asked))[0] == "get_weather"

@@ -93,6 +93,8 @@ class Microphone:
                 due += self._chunk_ms / 1000
                 await self._clock.sleep_until(due)
         except Disconnected:
+            pass
+        finally:  # whatever ended it, nobody waits for speech that will not be sent
             self._over = True
             self._speech.clear()
             self._spoken.set()

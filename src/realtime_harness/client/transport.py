@@ -109,13 +109,15 @@ async def connect_websocket(
             proxy=None if _is_loopback(url) else True,
         )
     except InvalidStatus as answer:
-        raise _refused(url, answer) from None
+        raise _refused(_shown(url), answer) from None
     except TimeoutError:
-        raise ConnectFailed(f"{url} did not answer within {open_timeout_s:g} s.") from None
+        raise ConnectFailed(f"{_shown(url)} did not answer within {open_timeout_s:g} s.") from None
     except OSError as problem:
-        raise ConnectFailed(f"Nothing answers at {url} ({problem}). Is it running? Start it with: rth serve") from None
+        raise ConnectFailed(
+            f"Nothing answers at {_shown(url)} ({problem}). Is it running? Start it with: rth serve"
+        ) from None
     except (InvalidHandshake, InvalidURI, ValueError) as problem:
-        raise ConnectFailed(f"{url} is no realtime WebSocket: {problem}.") from None
+        raise ConnectFailed(f"{_shown(url)} is no realtime WebSocket: {problem}.") from None
     return WebSocketTransport(connection)
 
 
@@ -127,6 +129,12 @@ def _refused(url: str, answer: InvalidStatus) -> ConnectFailed:
     elif status == 404:
         said = f"There is no realtime endpoint here. {said}"
     return ConnectFailed(f"{url} answered HTTP {status}. {said[:MAX_SHOWN_CHARS]}".strip(), status=status)
+
+
+def _shown(url: str) -> str:
+    """The URL without what may be secret in it: user, password, query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _message(page: bytes) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
+from realtime_harness.errors import InvalidEvent
+from realtime_harness.realtime.wire import load_object
 
 Event = dict[str, Any]
 
@@ -38,11 +39,6 @@ class Frame:
 def read_frame(at: float, text: str) -> Frame:
     """The frame of that text. Never raises: an engine under test may send anything."""
     try:
-        value: object = orjson.loads(text)
-    except orjson.JSONDecodeError as reason:
-        return Frame(at, text, None, f"text that is not JSON ({reason})")
-    except RecursionError:
-        return Frame(at, text, None, "JSON nested too deep to read")
-    if not isinstance(value, dict):
-        return Frame(at, text, None, f"a JSON {type(value).__name__}")
-    return Frame(at, text, value)  # pyright: ignore[reportUnknownArgumentType]
+        return Frame(at, text, load_object(text))
+    except InvalidEvent as fault:
+        return Frame(at, text, None, fault.message)

@@ -37,12 +37,13 @@ def asking(request: ChatRequest, tool: ChatTool, *, forced: bool, mended: Sequen
 
 
 def by_rule(request: ChatRequest, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments where no model is needed: none at all, or a lone number that was just said."""
+    """The arguments where no model is needed: none at all, or a lone number that was just said, unless the model is to
+    answer a question for itself."""
     properties = cast("Mapping[str, Any]", schema.get("properties") or {})
     if not properties and not schema.get("additionalProperties"):
         return {}
     last = request.messages[-1] if request.messages else None
-    if last is None or last.role != "user" or len(properties) != 1:
+    if last is None or last.role != "user" or len(properties) != 1 or request.question is not None:
         return None
     name, rules = next(iter(properties.items()))
     kind = cast("Mapping[str, Any]", rules).get("type") if isinstance(rules, Mapping) else None
@@ -63,7 +64,7 @@ def read_arguments(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def mend(value: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What can be put right by rule: a list of distinct options loses repeats and, if all are due, gains the rest."""
+    """What can be put right by rule: a list of distinct options loses repeats. What is missing is asked for again."""
     properties = cast("Mapping[str, Any]", schema.get("properties") or {})
     return {name: _mend(item, properties.get(name)) for name, item in value.items()}
 
@@ -76,10 +77,7 @@ def _mend(value: Any, rules: Any) -> Any:
     allowed = cast("Mapping[str, Any]", items).get("enum") if isinstance(items, Mapping) else None
     if not allowed or not kept.get("uniqueItems"):
         return cast("list[Any]", value)
-    chosen = [item for item in dict.fromkeys(cast("list[str]", value)) if item in allowed]
-    if kept.get("minItems") == len(allowed):
-        chosen += [item for item in allowed if item not in chosen]
-    return chosen
+    return [item for item in dict.fromkeys(cast("list[str]", value)) if item in allowed]
 
 
 def _was_said(question: str, messages: Sequence[ChatMessage]) -> bool:

@@ -177,11 +177,12 @@ class ChatCompletionsMind:
             raise MindError(self._plain(fields["error"]), code="server_error")
         if isinstance(fields.get("usage"), dict):
             answer.usage = _usage(_fields(fields["usage"]))
-        choices: Any = fields.get("choices") or [{}]
-        choice = _fields(choices[0])
+        choices: Any = fields.get("choices")
+        choice = _fields(cast("list[Any]", choices)[0]) if isinstance(choices, list) and choices else {}
         answer.finish = choice.get("finish_reason") or answer.finish
         delta = _fields(choice.get("delta") or choice.get("message"))
-        for piece in delta.get("tool_calls") or ():
+        pieces: Any = delta.get("tool_calls")
+        for piece in cast("list[Any]", pieces) if isinstance(pieces, list) else ():
             _gather(answer, _fields(piece))
         content = delta.get("content")
         return [TextDelta(content)] if isinstance(content, str) and content else []
@@ -236,12 +237,14 @@ def _message(message: ChatMessage) -> dict[str, Any]:
 
 
 def _gather(answer: _Answer, piece: dict[str, Any]) -> None:
-    index = int(piece.get("index", len(answer.calls)))
+    given_index: Any = piece.get("index")
+    index = given_index if isinstance(given_index, int) else len(answer.calls)
     call = answer.calls.setdefault(index, _Pending())
     if len(answer.calls) > MAX_CALLS:
         raise MindError(f"the mind made more than {MAX_CALLS} calls at once", code="bad_answer")
     function = _fields(piece.get("function"))
-    call.name += function.get("name") or ""
+    name = function.get("name")
+    call.name += name if isinstance(name, str) else ""
     given: Any = function.get("arguments") or ""
     call.arguments += given if isinstance(given, str) else orjson.dumps(given).decode()
 

@@ -36,8 +36,10 @@ from realtime_harness.minds.written_calls import written_call
 MAX_TRIES = 4
 MARGIN_S = 0.5  # before the deadline: the time to say that it could not be done
 LEAST_S = 1.0  # a try with less time than this is not worth beginning
-PAUSE_S = 0.25  # before a server that was busy or unreachable is asked again
+PAUSE_S = 0.25  # before a server that was busy or unreachable is asked again; four times as long each time
+MAX_PAUSE_S = 8.0
 NO_DECISION = "no_decision"
+_MODELS_OWN = frozenset({"bad_answer", "invalid_arguments", "mind_failed"})  # what the model said, not its server
 _HOPELESS = frozenset({"http_401", "http_403", "http_404", "context_length_exceeded", "closed", "no_tool"})
 _ONE_BY_ONE = ("functions.", "tools.", "tool_", "function_")
 
@@ -89,41 +91,58 @@ class _Deciding:
         self._repairs: list[str] = []
         self._usage = MindUsage(0, 0, 0)
         self._wrong: list[str] = []
+        self._failed: str | None = None
         self._unlisted: ToolCall | None = None
 
     async def run(self) -> Decision:
         clock = asyncio.get_running_loop().time
-        tries = 0
-        while tries < MAX_TRIES and (tries == 0 or self._last - clock() > LEAST_S):
+        tries = failures = 0
+        while tries < MAX_TRIES and (tries + failures == 0 or self._last - clock() > LEAST_S):
+            try:
+                answer = await self._try()
+            except MindError as problem:
+                if problem.code == "deadline" and self._unlisted is not None:
+                    break
+                if problem.code in _HOPELESS or problem.code == "deadline" or not self._may_pass(problem):
+                    raise
+                failures += 1  # nothing was answered: the same is asked again, a little later each time
+                await asyncio.sleep(min(PAUSE_S * 4 ** (failures - 1), MAX_PAUSE_S, max(0.0, self._last - clock())))
+                continue
             tries += 1
-            answer = await self._try()
             call = self._valid(answer) if answer is not None else None
             if call is not None:
                 return Decision(call, "", "tool_calls", self._usage, tries, tuple(self._repairs))
         if self._unlisted is not None:
             self._repairs.append("an option that the text may not list")
             return Decision(self._unlisted, "", "tool_calls", self._usage, tries, tuple(self._repairs))
+        tries += failures
         asked = "once" if tries == 1 else f"{tries} times"
         raise MindError(
-            f"the mind gave no valid decision (asked {asked}): {self._wrong[-1] if self._wrong else 'no answer'}",
+            f"the mind gave no valid decision (asked {asked}): {self._wrong[-1] if self._wrong else self._failed or 'no answer'}",
             code=NO_DECISION,
         )
 
     async def _try(self) -> _Answer | None:
-        """One answer; None where it was none, which is then put down."""
+        """One answer; None where the model's own was none, which is then put down. Raises MindError of its server."""
         try:
             answer = await _ask(self._mind, self._asked(), self._last)
         except MindError as problem:
-            if problem.code in _HOPELESS or problem.code == "deadline":
+            if problem.code not in _MODELS_OWN:
                 raise
-            if problem.code == "http_400" and self._request.tool_choice == "required":
-                self._request = replace(self._request, tool_choice="auto")  # some servers know no "required"
-            elif problem.retryable:
-                await asyncio.sleep(PAUSE_S)
-            self._again("the mind failed", str(problem))
+            self._again("the model failed", str(problem))
             return None
         self._usage = _sum(self._usage, answer.usage)
         return answer
+
+    def _may_pass(self, problem: MindError) -> bool:
+        """Whether asking the same again may help; put down."""
+        if problem.code == "http_400" and self._request.tool_choice == "required":
+            self._request = replace(self._request, tool_choice="auto")  # some servers know no "required"
+        elif not problem.retryable and problem.code != "server_error":
+            return False
+        self._repairs.append("asked again: the mind's server failed")
+        self._failed = str(problem)
+        return True
 
     def _asked(self) -> ChatRequest:
         """The request, with what was wrong with the last answer at its end."""
@@ -154,7 +173,12 @@ class _Deciding:
             if call is not None:
                 good.append(call)
         distinct = list({(call.name, call.arguments): call for call in good}.values())
-        if not distinct:
+        if len(distinct) > 1:  # which is meant is not ours to say, unless only one of them answers the question
+            answering = narrowing.answering(self._request.tools, self._request.question)
+            distinct = [call for call in distinct if answering is not None and call.name == answering.name]
+        if len(distinct) != 1:
+            if len(good) > 1:
+                self._again("several calls", f"there were {len(good)} calls, not one")
             return None
         if len(given) > 1:
             notes.append("one call taken of several")
@@ -163,12 +187,16 @@ class _Deciding:
 
     def _put_right(self, name: str, arguments: Any, notes: list[str]) -> ToolCall | None:
         tool = _named(name, self._request.tools)
+        choice = self._request.tool_choice
+        if tool is not None and isinstance(choice, ToolName) and tool.name != choice.name:
+            self._again("another tool", f"only {choice.name} may be called now")
+            return None
         if tool is None:
             self._again("a tool that was not offered", f"there is no tool {name[:60]!r}")
             return None
         if tool.name != name:
             notes.append("a tool's name written exactly")
-        narrow = narrowing.narrow(tool, self._request.question)
+        narrow = narrowing.narrow(tool, self._request.question, guess=False)
         value, done = mending.mended(_given(arguments), narrow)
         if not isinstance(value, dict):
             self._again("arguments that are no object", f"the arguments of {tool.name} were no JSON object")

@@ -40,6 +40,7 @@ from realtime_harness.minds.runtime import NO_TOKENS, Runtime
 ARGUMENT_TOKENS = 320
 ASKING_TOKENS = 320  # kept free in the window for the turn that asks for arguments
 REPEAT_PENALTY = 1.1  # a small model repeats itself without it
+NEARLY_READ_TOKENS = 16
 ROUTED_CHARS = 400  # how much of the end of a long turn decides which tool it asks for
 _BRACES = (
     "{",
@@ -233,12 +234,23 @@ class EmbeddedMind:
                 if (answering := narrowing.answering(request.tools, request.question)) is not None:
                     return answering, True
             case "auto":
-                if router.just_said(request.messages) is None or not router.routable(request.tools):
+                said, tools = router.just_said(request.messages), router.routable(request.tools)
+                if said is None or not tools:
+                    return None, False
+                if not router.may_ask(said, tools) and not await self._router_is_read(tools):
+                    self._forget_route(job.owner)  # it would read on beside the answer
                     return None, False
         chosen: str | None = None
         while chosen is None and not job.ticket.dropped:  # none: something newer was prepared in the middle of it
             chosen = await asyncio.shield(self._decision(request, job.owner))
         return next((tool for tool in request.tools if tool.name == chosen), None), request.question is not None
+
+    async def _router_is_read(self, tools: tuple[ChatTool, ...]) -> bool:
+        """Whether the choice among these tools can be made at once. If not, reading its prompt takes seconds, for which a
+        sentence that has nothing to do with any of them should not wait."""
+        start = await self._runtime.in_thread(self._prompter.tokens, router.beginning(tools, may_reply=True))
+        slot = self._runtime.routing.find("routing")
+        return slot is not None and len(start) - slot.common(start) <= NEARLY_READ_TOKENS
 
     def _decision(self, request: ChatRequest, owner: str) -> asyncio.Task[str | None]:
         """The decision on the last thing said: the one made or being made, or a new one."""

@@ -17,6 +17,7 @@ import orjson
 Schema = Mapping[str, Any]
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+MAX_DIGITS = 15  # more than a number of ours holds exactly
 _NUMBERED = re.compile(r"^\s*(?:option\s+)?(?:\(?\d{1,2}[.):]|\(?[a-z][.):]|[-*\u2022])\s+", re.IGNORECASE)
 
 
@@ -50,7 +51,7 @@ def _mended(value: Any, rules: Any, done: list[str]) -> Any:
             return _option(value, schema.get("enum"), done)
         case "string" if isinstance(value, int | float) and not isinstance(value, bool):
             done.append("a number written as text")
-            return _option(f"{value:g}", schema.get("enum"), done)
+            return _option(orjson.dumps(value).decode(), schema.get("enum"), done)
         case _:
             return cast(Any, value)
 
@@ -70,10 +71,14 @@ def _parsed(text: str, kind: str, done: list[str]) -> Any:
 def _object(value: dict[str, Any], schema: Schema, done: list[str]) -> dict[str, Any]:
     properties = cast("Schema", schema.get("properties") or {})
     others: Any = schema.get("additionalProperties", True)
-    by_plain = {plain(name): name for name in properties}
+    by_plain: dict[str, str | None] = {}
+    for name in properties:
+        by_plain[plain(name)] = None if plain(name) in by_plain or not plain(name) else name
     out: dict[str, Any] = {}
     for name, item in value.items():
-        known = name if name in properties else by_plain.get(plain(name), name)
+        known = name if name in properties else by_plain.get(plain(name)) or name
+        if known != name and known in value:
+            known = name  # it is there by its own name too: which is meant is not ours to say
         if known != name:
             done.append("a name written exactly")
         if known in properties:
@@ -86,7 +91,7 @@ def _object(value: dict[str, Any], schema: Schema, done: list[str]) -> dict[str,
 
 
 def _number(value: Any, *, whole: bool, done: list[str]) -> Any:
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+    if isinstance(value, str) and len(value) <= MAX_DIGITS and _NUMBER.fullmatch(value.strip()):
         done.append("a number that came as text")
         value = float(value)
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
@@ -101,7 +106,7 @@ def _option(text: str, allowed: Any, done: list[str]) -> str:
     if not isinstance(allowed, Sequence) or text in allowed:
         return text
     options = [option for option in cast("Sequence[Any]", allowed) if isinstance(option, str)]
-    for said in (plain(text), plain(_NUMBERED.sub("", text))):
+    for said in filter(None, (plain(text), plain(_NUMBERED.sub("", text)))):
         same = [option for option in options if said in (plain(option), plain(_NUMBERED.sub("", option)))]
         if len(same) == 1:
             done.append("an option written exactly")
@@ -110,6 +115,6 @@ def _option(text: str, allowed: Any, done: list[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Letters and digits only, in one case."""
+    """Letters and digits only, in one case; and what makes another number of digits: a sign, a decimal point."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"[\W_]+", "", folded)
+    return re.sub(r"(?!(?<!\w)[-+](?=\d))(?!(?<=\d)[.,](?=\d))[\W_]+?", "", folded)

@@ -37,16 +37,12 @@ _RANGE = re.compile(
 def options(question: str) -> tuple[str, ...]:
     """The texts that the question lists, in order: bulleted or numbered lines, an "Options:" list, or quoted labels."""
     lines = question.splitlines()
+    headed = _headed(lines)
+    if headed:
+        return _distinct(headed)
     bulleted = [match[1] for line in lines if (match := _BULLET.match(line))]
     if len(bulleted) >= 2:
         return _distinct(bulleted)
-    for index, line in enumerate(lines):
-        heading = _HEADING.match(line)
-        if heading is None:
-            continue
-        listed = _split(heading[1]) if heading[1].strip() else _block(lines[index + 1 :])
-        if len(listed) >= 2:
-            return _distinct(listed)
     quoted = [next(group for group in match.groups() if group) for match in _QUOTED.finditer(question)]
     return _distinct(quoted) if len(quoted) >= 2 else ()
 
@@ -63,8 +59,15 @@ def answering(tools: Sequence[ChatTool], question: str | None) -> ChatTool | Non
 
 
 def listed_plainly(question: str) -> bool:
-    """Whether the question says itself that it lists options ("Options: ..."): then what it lists is all there is."""
-    return any(_HEADING.match(line) for line in question.splitlines()) and len(options(question)) >= 2
+    """Whether the question says itself that it lists options, one a line: then what it lists is all there is. A list
+    on one line may have commas inside its members."""
+    lines = question.splitlines()
+    return any(
+        (heading := _HEADING.match(line)) is not None
+        and not heading[1].strip()
+        and len(_block(lines[place + 1 :])) >= 2
+        for place, line in enumerate(lines)
+    )
 
 
 def value_range(question: str) -> tuple[float, float] | None:
@@ -76,15 +79,21 @@ def value_range(question: str) -> tuple[float, float] | None:
     return None
 
 
-def narrow(tool: ChatTool, question: str | None) -> dict[str, Any]:
-    """The schema of `tool`'s arguments, as narrow as `question` allows. Never wider than the tool's own."""
+def narrow(tool: ChatTool, question: str | None, *, guess: bool = True) -> dict[str, Any]:
+    """The schema of `tool`'s arguments, as narrow as `question` allows. Never wider than the tool's own.
+
+    With `guess`, also by what may be meant (a range somewhere in the text, at least one option): good for holding a
+    model to it, and no reason to refuse an answer.
+    """
     schema: dict[str, Any] = {"type": "object", **tool.parameters}
     properties = cast("dict[str, Any]", schema.get("properties") or {})
     if not question or not properties:
         return schema
-    listed, bounds = options(question), value_range(question)
+    listed, bounds = options(question), value_range(question) if guess else None
     narrowed = {
-        name: _narrow(dict(cast("Mapping[str, Any]", each)), f"{tool.name} {tool.description} {name}", listed, bounds)
+        name: _narrow(
+            dict(cast("Mapping[str, Any]", each)), f"{tool.name} {tool.description} {name}", listed, bounds, guess=guess
+        )
         if isinstance(each, Mapping)
         else each
         for name, each in properties.items()
@@ -93,7 +102,7 @@ def narrow(tool: ChatTool, question: str | None) -> dict[str, Any]:
 
 
 def _narrow(
-    rules: dict[str, Any], purpose: str, listed: Sequence[str], bounds: tuple[float, float] | None
+    rules: dict[str, Any], purpose: str, listed: Sequence[str], bounds: tuple[float, float] | None, *, guess: bool
 ) -> dict[str, Any]:
     if "enum" in rules or "const" in rules:
         return rules
@@ -103,10 +112,11 @@ def _narrow(
             return {**rules, "enum": list(listed)}
         case "array" if chooses and _item_type(rules) == "string":
             ranks = _RANKS.search(purpose.replace("_", " ")) is not None
-            counts = {"minItems": len(listed) if ranks else max(1, rules.get("minItems", 1)), "maxItems": len(listed)}
+            least = len(listed) if ranks else max(1 if guess else 0, rules.get("minItems", 0))
+            counts = {"minItems": least, "maxItems": len(listed)}
             items = {**cast("dict[str, Any]", rules.get("items", {})), "enum": list(listed)}
             return {**rules, "items": items, "uniqueItems": True, **counts}
-        case "number" | "integer" if bounds:
+        case "number" | "integer" if bounds and not ("minimum" in rules and "maximum" in rules):
             return _bounded(rules, bounds)
         case "object" if (
             listed and not rules.get("properties") and isinstance(rules.get("additionalProperties"), Mapping)
@@ -135,6 +145,18 @@ def _bounded(rules: dict[str, Any], bounds: tuple[float, float]) -> dict[str, An
     return {**rules, **ends, "type": "integer" if whole else rules["type"]}
 
 
+def _headed(lines: Sequence[str]) -> list[str]:
+    """What the last heading lists: on its line, or on the lines below it."""
+    for place in range(len(lines) - 1, -1, -1):
+        heading = _HEADING.match(lines[place])
+        if heading is None:
+            continue
+        listed = _split(heading[1]) if heading[1].strip() else _block(lines[place + 1 :])
+        if len(listed) >= 2:
+            return listed
+    return []
+
+
 def _item_type(rules: Mapping[str, Any]) -> Any:
     items = rules.get("items")
     return cast("Mapping[str, Any]", items).get("type", "string") if isinstance(items, Mapping) else "string"
@@ -161,7 +183,8 @@ def _block(lines: Sequence[str]) -> list[str]:
             r"(?:respond|answer|reply|please|use|choose|select|give)\b.*[.:]$", text, re.IGNORECASE
         ):
             break
-        taken.append(text)
+        bullet = _BULLET.match(line)
+        taken.append(bullet[1] if bullet else text)
     return taken
 
 

@@ -14,6 +14,55 @@ from realtime_harness.minds.chatml import Part, answer_head, render
 from realtime_harness.minds.mind import ChatMessage, ChatTool
 
 REPLY = "reply"
+_STEM_CHARS = 5
+_EVERYWHERE = frozenset(
+    [
+        "about",
+        "after",
+        "again",
+        "also",
+        "been",
+        "could",
+        "does",
+        "from",
+        "have",
+        "here",
+        "just",
+        "know",
+        "like",
+        "look",
+        "make",
+        "more",
+        "much",
+        "need",
+        "other",
+        "please",
+        "right",
+        "should",
+        "some",
+        "tell",
+        "than",
+        "that",
+        "their",
+        "them",
+        "then",
+        "there",
+        "they",
+        "thing",
+        "this",
+        "time",
+        "want",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "will",
+        "with",
+        "would",
+        "your",
+    ]
+)
 
 _SMALL_TALK = (
     "How are you?",
@@ -43,6 +92,15 @@ _ANSWERS_THE_QUESTION = re.compile(
 def routable(tools: Sequence[ChatTool]) -> tuple[ChatTool, ...]:
     """The tools that speech may ask for."""
     return tuple(tool for tool in tools if not _ANSWERS_THE_QUESTION.match(tool.description))
+
+
+def may_ask(sentence: str, tools: Sequence[ChatTool]) -> bool:
+    """Whether the sentence shares a word with one of the tools: who wants the weather says so, mostly.
+
+    Only a guess, for when there is no time to ask the model.
+    """
+    said = _stems(sentence)
+    return any(said & _stems(f"{tool.name.replace('_', ' ')} {tool.description}") for tool in tools)
 
 
 def just_said(messages: Sequence[ChatMessage]) -> str | None:
@@ -106,6 +164,12 @@ def _requests(tool: ChatTool) -> list[str]:
 
 def _purpose(tool: ChatTool) -> str:
     return (tool.description or tool.name.replace("_", " ")).split("\n")[0].strip() or tool.name
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The beginnings of its longer words, but for those that every sentence has."""
+    words = re.findall(r"[^\W\d_]{4,}", text.casefold())
+    return frozenset(word[:_STEM_CHARS] for word in words if word not in _EVERYWHERE)
 
 
 def _example(sentence: str, answer: str) -> list[ChatMessage]:

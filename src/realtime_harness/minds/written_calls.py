@@ -17,6 +17,7 @@ from realtime_harness.minds.mind import ChatTool
 MAX_TRIES = 64  # places in a text where a JSON object may begin
 _NAMES = ("name", "tool", "function", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input")
+_BARE = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```)?\s*\Z", re.DOTALL)  # nothing but the arguments
 _CALL = re.compile(r"\b([A-Za-z_][\w.-]*)\s*\(\s*(\{.*\})\s*\)", re.DOTALL)
 
 
@@ -31,15 +32,15 @@ def written_call(text: str, tools: Sequence[ChatTool]) -> tuple[str, Any] | None
         inner = cast("dict[str, Any]", function) if isinstance(function, dict) else value
         name = next((inner[key] for key in _NAMES if isinstance(inner.get(key), str)), None)
         given = next((inner[key] for key in _ARGUMENTS if key in inner), None)
-        if name is not None and given is not None:
-            return name, given
+        if name in names and given is not None:
+            return str(name), given
         (only,) = inner.items() if len(inner) == 1 else ((None, None),)
         if only[0] in names and isinstance(only[1], dict):
             return str(only[0]), cast("dict[str, Any]", only[1])
-        fitting = [tool for tool in tools if value and set(value) <= set(tool.parameters.get("properties") or {})]
-        if len(fitting) == 1:
-            return fitting[0].name, value
-    return None
+    bare = _BARE.match(text)
+    value = _loaded(bare[1]) if bare else None
+    fitting = [tool for tool in tools if value and set(value) <= set(tool.parameters.get("properties") or {})]
+    return (fitting[0].name, value) if len(fitting) == 1 else None
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

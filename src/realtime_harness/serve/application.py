@@ -14,6 +14,8 @@ from realtime_harness.serve.hrp import HrpEndpoint
 from realtime_harness.serve.limits import ServeLimits
 from realtime_harness.serve.page import PageEndpoint
 from realtime_harness.serve.spec import SpecEndpoint
+from realtime_harness.serve.uhp import UhpEndpoint
+from realtime_harness.tasks import Tasks
 
 
 def create_app(
@@ -24,8 +26,11 @@ def create_app(
     limits: ServeLimits | None = None,
     call_limits: CallLimits | None = None,
     chat: ChatEndpoint | None = None,
+    tasks: Tasks | None = None,
 ) -> Starlette:
-    """All surfaces. `calls` is entered and made ready by whoever owns it, not here; so is `chat`, the model endpoint."""
+    """All surfaces. `calls`, `chat` (the model endpoint) and `tasks` (UHP) are made ready by whoever owns them, not here."""
     hrp = HrpEndpoint(calls, keys, clock or SystemClock(), limits or ServeLimits(), call_limits or CallLimits())
-    plain = (HealthEndpoint(calls), SpecEndpoint(), PageEndpoint(), *([chat] if chat is not None else []))
+    # UHP's first: where it is served, /v1/models is one body for it and for OpenAI's clients.
+    uhp = [UhpEndpoint(tasks, keys, chat.listed if chat is not None else list)] if tasks is not None else []
+    plain = (HealthEndpoint(calls), SpecEndpoint(), PageEndpoint(), *uhp, *([chat] if chat is not None else []))
     return Starlette(routes=[*hrp.routes(), *(route for endpoint in plain for route in endpoint.routes())])

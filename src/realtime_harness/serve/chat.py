@@ -81,13 +81,17 @@ class ChatEndpoint:
             Route("/v1/chat/completions", self.complete, methods=["POST"]),
         ]
 
+    def listed(self) -> list[Json]:
+        """What may be asked for, the default first: the `data` of /v1/models."""
+        return [self._model(name) for name in self._minds]
+
     async def models(self, request: Request) -> Response:
         """What may be asked for; the default first."""
         try:
             self._owner(request)
         except _HttpError as refused:
             return _failed(refused)
-        return _answer({"object": "list", "data": [self._model(name) for name in self._minds]})
+        return _answer({"object": "list", "data": self.listed()})
 
     async def model(self, request: Request) -> Response:
         """One of them."""

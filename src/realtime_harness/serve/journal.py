@@ -29,7 +29,7 @@ class Journal:
 
     def write(self, entry: Json) -> None:
         """One more line. A full disk loses lines, never a decision."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # ValueError: it could not be opened again
             self._file.write(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
             self._file.flush()
             if self._file.tell() > MAX_BYTES:
@@ -39,7 +39,10 @@ class Journal:
 
     def close(self) -> None:
         """May be called twice."""
-        self._file.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _opened(self) -> IO[bytes]:
+        if self._path.exists():
+            self._path.chmod(0o600)
         return open(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")  # noqa: PTH123

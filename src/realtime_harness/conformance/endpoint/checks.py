@@ -59,7 +59,7 @@ async def models(found: Found) -> None:
     first: Any = listed[0] if listed else None
     name: Any = cast("Json", first).get("id") if isinstance(first, dict) else None
     if isinstance(name, str):
-        found.client.model = name
+        found.client.model = found.client.model or name
         found.grades["model"] = name
     else:
         found.notes.append("No model is listed: the platform will ask for a model of its own naming.")
@@ -82,7 +82,7 @@ async def auth(found: Found) -> None:
         answer = await found.client.complete(body, CONNECTION_TESTS[1].timeout_ms, key=key)
         found.expect(answer.status in (401, 403), "auth.refused", f"401 or 403 for {what}", answer.shown)
     answer = await found.client.complete(body, CONNECTION_TESTS[1].timeout_ms)
-    found.expect(answer.status not in (401, 403), "auth.accepted", "the right key to be let in", answer.shown)
+    found.expect(answer.status == 200, "auth.accepted", "the right key to be let in", answer.shown)
 
 
 def answers(asked: Asked, *, text_chat: bool) -> Run:

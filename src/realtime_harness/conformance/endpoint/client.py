@@ -76,7 +76,10 @@ class EndpointClient:
             seen = f"{type(problem).__name__}: {problem}"
             raise CheckFailed(Fault("endpoint.connection", "an answer over HTTP", seen)) from None
         took_ms = round((time.monotonic() - start) * 1000)
-        answer = Answer(response.status_code, _object(response.content), response.text, took_ms)
+        text = (
+            response.text.replace(self.key, "***") if self.key else response.text
+        )  # a page may repeat what it was sent
+        answer = Answer(response.status_code, _object(response.content), text, took_ms)
         self.log.append(
             {
                 "asked": f"{method} /{path}",

@@ -18,6 +18,7 @@ from realtime_harness.conformance.voice.steps import (
     AUDIO_EVENTS,
     answer_audio,
     heard_onset,
+    item_told,
     open_session,
     prefix_of,
     reply_began,
@@ -68,7 +69,8 @@ async def handshake(probe: Probe, requested: Event) -> None:
     for way in ("input", "output"):
         came = updated.get("session", "audio", way, "format")
         wanted = f"audio.{way}.format of {AUDIO_FORMAT}"
-        probe.expect(came == AUDIO_FORMAT, f"handshake.{way}_format", wanted, f"came {came!r}", updated.at)
+        right = isinstance(came, dict) and AUDIO_FORMAT.items() <= cast("Event", came).items()
+        probe.expect(right, f"handshake.{way}_format", wanted, f"came {came!r}", updated.at)
     guided = await probe.update(instructions=GUIDED)
     came = guided.get("session", "instructions")
     probe.expect(
@@ -84,11 +86,8 @@ async def handshake(probe: Probe, requested: Event) -> None:
         probe.expect(
             before == after, "handshake.kept", wanted, f"it was {str(before)[:80]}, then {str(after)[:80]}", guided.at
         )
-    wanted_tools = [tool["name"] for tool in STUDY_TOOLS]
-    seen = _tool_names(updated)
-    probe.expect(
-        seen == wanted_tools, "handshake.tools", f"the declared tools {wanted_tools}", f"came {seen}", updated.at
-    )
+    if sorted(map(str, _tool_names(updated))) != sorted(tool["name"] for tool in STUDY_TOOLS):
+        probe.found.notes.append("session.updated does not show the declared tools; the profile does not ask for it.")
 
 
 async def engine_turn(probe: Probe, requested: Event) -> None:
@@ -148,6 +147,11 @@ async def barge_in(probe: Probe, requested: Event) -> None:
         )
         return
     started = await heard_onset(probe, check, said, since, prefix_of(updated))
+    by_itself = [frame for frame in probe.frames("response.done")[:1] if frame.at < started.at]
+    if by_itself and by_itself[0].get("response", "status") == "completed":
+        wanted = "a long answer that is still going on, so that it can be interrupted"
+        probe.fault(f"{check}.still_talking", wanted, "it ended by itself as the interruption began", by_itself[0].at)
+        return
     limit_ms = probe.limits.max_cancel_to_done_ms
     expected = f"the answer to end within {limit_ms} ms of speech_started"
     done = await probe.wait(
@@ -384,20 +388,23 @@ async def image_context(probe: Probe, requested: Event) -> None:
     await open_session(probe, requested, needs="input_image")
     arguments = await _answer_silently(probe, check, [picture_screen(), colour_question()], "answer_choice")
     if arguments is not None:
-        seen = str(arguments.get("choice", "")).strip()
-        wanted = f"the answer 'red' of {list(COLOURS)}"
-        probe.expect(seen.casefold() == "red", f"{check}.seen", wanted, f"came {seen!r}")
+        seen = arguments.get("choice")
+        probe.expect(seen == "red", f"{check}.seen", f"the answer 'red' of {list(COLOURS)}", f"came {seen!r}")
 
 
 async def _answer_silently(probe: Probe, check: str, items: list[Event], tool: str) -> dict[str, Any] | None:
     """Sends the items and asks for a silent answer by that tool; the arguments of its one call."""
-    since = probe.mark()
-    for number, item in enumerate(items):
+    start = probe.mark()
+    for item in items:
+        since = probe.mark()
         await probe.tell(item)
-        for kind in ("conversation.item.added", "conversation.item.done"):
-            await probe.wait(kind, f"{kind} for the context item", rule=f"{check}.item", since=since + number)
+        await item_told(probe, check, "the context item", since)
     await probe.nothing(
-        ("response.created",), "no reply to a context item", rule=f"{check}.unasked", since=since, within_ms=0
+        ("response.created",),
+        "no reply to a context item",
+        rule=f"{check}.unasked",
+        since=start,
+        within_ms=probe.limits.no_reply_window_ms,
     )
     since = probe.mark()
     sent_at = await probe.send(type="response.create", response=forced(tool))
@@ -445,7 +452,8 @@ def _same_fields(probe: Probe, check: str, asked: Event, updated: Frame, when: s
     came: Any = updated.get("session", "audio", "input", "turn_detection")
     kept = cast("Event", came) if isinstance(came, dict) else {}
     for name, value in asked.items():
-        same = kept.get(name) == value and type(kept.get(name)) is type(value)
+        given = kept.get(name)
+        same = given == value and isinstance(given, bool) == isinstance(value, bool)  # 500.0 is 500, and 1 is not true
         probe.expect(same, f"{check}.{name}", f"{name} of {value!r} {when}", f"came {kept.get(name)!r}", updated.at)
 
 

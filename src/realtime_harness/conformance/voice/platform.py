@@ -29,8 +29,10 @@ Tell = Callable[[str, str, str, float], None]  # rule, expected, seen, at
 class PlatformRules:
     """Takes every frame of one session, in order, and tells each rule that it breaks."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Tell, note: Callable[[str], None] = lambda _note: None) -> None:
+        """`tell` is told each broken rule, `note` what breaks none and explains much."""
         self._tell = tell
+        self._note = note
         self._opened = False
         self._active: str | None = None
         self._created: set[str] = set()
@@ -49,7 +51,9 @@ class PlatformRules:
     def take(self, frame: Frame) -> None:
         """One more frame."""
         if frame.event is None:
-            self._fault(frame, "platform.json", "one JSON object a frame", f"came {frame.fault}: {frame.text[:60]!r}")
+            self._fault(
+                frame, "platform.json", "one JSON object a frame", f"{frame.fault} It began {frame.text[:60]!r}"
+            )
             return
         kind = frame.type
         if not kind:
@@ -57,11 +61,11 @@ class PlatformRules:
             return
         if not self._opened:
             self._opened = True
-            if kind != "session.created":
+            if kind in REQUIRED_FIELDS and kind != "session.created":
                 self._fault(frame, "platform.first_event", "session.created as the first event", f"came {kind}")
         if kind in _BETA and kind not in self._beta:
             self._beta.add(kind)
-            self._fault(frame, "platform.beta_event", f"the GA name {_BETA[kind]}", f"came the beta event {kind}")
+            self._note(f"The beta event {kind} came, which a platform does not know; its GA name is {_BETA[kind]}.")
         missing = [field for field in REQUIRED_FIELDS.get(kind, ()) if frame.get(field) is None]
         if missing:
             self._fault(frame, "platform.required_field", f"{kind} with {', '.join(missing)}", "it has none")
@@ -74,7 +78,13 @@ class PlatformRules:
                 self._closed_audio.add((str(frame.get("response_id")), str(frame.get("item_id"))))
             case "response.function_call_arguments.done":
                 self._call(frame)
+            case "input_audio_buffer.committed":
+                if str(frame.get("item_id")) == self._turn:
+                    self._turn = None  # committed in the middle of it, by the client
             case "input_audio_buffer.speech_started":
+                if self._turn is not None:
+                    seen = f"{frame.get('item_id')} began while {self._turn} was open"
+                    self._fault(frame, "platform.turn_order", "one turn at a time", seen)
                 self._turn, self._turn_start_ms = str(frame.get("item_id")), _number(frame.get("audio_start_ms"))
                 if self._turn_start_ms < 0:
                     self._fault(
@@ -106,10 +116,8 @@ class PlatformRules:
             self._done.add(response_id)
             if self._active == response_id:
                 self._active = None
-        elif kind.startswith("response."):
-            response_id = frame.get("response_id")
-            if response_id is None:
-                return
+        elif kind.startswith("response.") and kind in REQUIRED_FIELDS:  # what a platform ignores may come when it likes
+            response_id = str(frame.get("response_id"))
             if response_id in self._done:
                 seen = f"{kind} came for {response_id} after it"
                 self._fault(frame, "platform.after_done", "nothing of a response after its response.done", seen)

@@ -78,7 +78,7 @@ class Probe:
         self.found = Findings()
         self._clock = clock
         self._began = clock.now()
-        self._rules = PlatformRules(self._tell)
+        self._rules = PlatformRules(self._tell, self.found.notes.append)
         self.errors_are_answers = False  # while set, an `error` is an answer like another and no fault
         self._line: Line[Frame] = Line(transport, clock, read_frame, self._came)
         self._microphone = Microphone(self._append, clock, CHUNK_MS)
@@ -163,6 +163,11 @@ class Probe:
         """Lets so much time pass."""
         await self._clock.sleep_until(self._clock.now() + ms / 1000)
 
+    @property
+    def appended_ms(self) -> int:
+        """How much audio has been sent, by the engine's clock."""
+        return self._microphone.sent_ms - self._origin_ms
+
     def append_at(self, ms: int) -> float | None:
         """When the sample at `ms` of the engine's clock had been sent."""
         return self._microphone.sent_at(self._origin_ms + ms)
@@ -223,6 +228,22 @@ class Probe:
         if frame is None:
             seen = f"no {kind} came within {limit_ms} ms{self._instead(since)}"
             raise CheckFailed(Fault(rule, expected, seen, self.ms(self._clock.now())))
+        return frame
+
+    async def seek(
+        self,
+        kind: str,
+        expected: str,
+        *,
+        rule: str,
+        since: int,
+        within_ms: int,
+        where: Callable[[Frame], bool] = lambda _: True,
+    ) -> Frame | None:
+        """As `wait`, but what does not come is a fault, and the check goes on: it must not hide what comes after."""
+        frame = await self.first_of((kind,), expected, since=since, within_ms=within_ms, where=where)
+        if frame is None:
+            self.fault(rule, expected, f"no {kind} came within {within_ms} ms{self._instead(since)}", self._clock.now())
         return frame
 
     async def nothing(self, kinds: Collection[str], expected: str, *, rule: str, since: int, within_ms: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from realtime_harness.conformance.faults import Unsupported
 from realtime_harness.conformance.frames import Event, Frame
 from realtime_harness.conformance.voice.platform import delta_pcm
-from realtime_harness.conformance.voice.probe import AUDIO_FORMAT, VOICE, Probe, Said
+from realtime_harness.conformance.voice.probe import AUDIO_FORMAT, CHUNK_MS, VOICE, Probe, Said
 from realtime_harness.conformance.voice.study import PERSONA, STUDY_TOOLS
 
 DEFAULT_PREFIX_MS = 300  # of audio_start_ms before the speech, where the session does not say
@@ -80,29 +80,36 @@ async def heard_onset(probe: Probe, check: str, said: Said, since: int, prefix_m
     return started
 
 
-async def turn_kept(probe: Probe, check: str, item_id: str, since: int) -> Frame:
+async def turn_kept(probe: Probe, check: str, item_id: str, since: int) -> None:
     """The turn is committed under the id that `speech_started` gave, and stands in the conversation."""
-    committed = await probe.wait(
-        "input_audio_buffer.committed", "the turn to be committed", rule=f"{check}.committed", since=since
+    within_ms = probe.limits.truncate_ack_timeout_ms
+    committed = await probe.seek(
+        "input_audio_buffer.committed",
+        "the turn to be committed",
+        rule=f"{check}.committed",
+        since=since,
+        within_ms=within_ms,
     )
-    wanted = f"the item_id that speech_started gave ({item_id})"
-    probe.expect(
-        committed.get("item_id") == item_id,
-        f"{check}.turn_id",
-        wanted,
-        f"committed has {committed.get('item_id')!r}",
-        committed.at,
-    )
+    if committed is None:
+        return
+    wanted, came = f"the item_id that speech_started gave ({item_id})", committed.get("item_id")
+    probe.expect(came == item_id, f"{check}.turn_id", wanted, f"committed has {came!r}", committed.at)
+    await item_told(probe, check, "the turn", since, came)
+
+
+async def item_told(probe: Probe, check: str, what: str, since: int, item_id: object = None) -> None:
+    """An item is added and done: that of `item_id`, or whichever comes. A fault, and no end of the check, where not."""
     for kind in ("conversation.item.added", "conversation.item.done"):
-        await probe.wait(
+        told = await probe.seek(
             kind,
-            f"{kind} for the turn",
+            f"{kind} for {what}",
             rule=f"{check}.item",
             since=since,
             within_ms=probe.limits.truncate_ack_timeout_ms,
-            where=lambda frame: frame.get("item", "id") == committed.get("item_id"),
+            where=lambda frame: item_id is None or frame.get("item", "id") == item_id,
         )
-    return committed
+        if told is None:
+            return
 
 
 async def turn_ended(probe: Probe, check: str, said: Said, started: Frame) -> Frame:
@@ -117,6 +124,9 @@ async def turn_ended(probe: Probe, check: str, said: Said, started: Frame) -> Fr
         limit_ms = probe.limits.max_onset_delay_ms
         wanted = f"audio_end_ms no more than {limit_ms} ms before the speech's end at {said.end_ms} ms"
         probe.expect(end >= said.end_ms - limit_ms, f"{check}.end_position", wanted, f"came {end}", stopped.at)
+        most = probe.appended_ms + CHUNK_MS
+        wanted = f"audio_end_ms within the audio that was sent, {most} ms"
+        probe.expect(end <= most, f"{check}.end_position", wanted, f"came {end}", stopped.at)
         probe.found.grades[f"end position ({check})"] = f"{round(end - said.end_ms):+d} ms after the last sound"
         probe.timing("speech_stopped behind its audio", probe.append_at(round(end)), stopped.at)
     await turn_kept(probe, check, item_id, since)

@@ -32,7 +32,7 @@ STORYTELLER = f"{PERSONA} When somebody asks you for a story, tell all of it at 
 INFORMED = f"{PERSONA} When somebody asks about the weather, look it up with get_weather before you answer."
 GUIDED = f"{PERSONA} In this part of the study, be brief."
 SCALE_LOW, SCALE_HIGH = 0, 100
-COLOURS = ("red", "green", "blue")
+COLOURS = ("green", "blue", "red")  # the right one last: who does not look takes the first
 
 
 def story_request() -> Event:

@@ -146,29 +146,18 @@ async def _run(
     job: Job, connect: Connect, clock: Clock, options: SuiteOptions, *, may_fail_to_connect: bool
 ) -> tuple[Findings, Result]:
     start = clock.now()
-    status: Status | None = None
-    found = Findings()
-    try:
-        transport = await _connect(connect, clock)
-    except ConnectFailed as refused:
-        if not may_fail_to_connect:
-            raise
-        found.faults.append(Fault("session.connect", "a connection for each check", str(refused)))
-    else:
-        probe = Probe(transport, clock, options.limits)
-        found = probe.found
+    while True:
         try:
-            async with asyncio.timeout(MAX_CHECK_S), probe:
-                await RUNS[job.check.id](probe, job.turn_detection)
-        except CheckFailed as failed:
-            found.faults.append(failed.fault)
-        except Unsupported as declared:
-            status = "unsupported"
-            found.notes.append(str(declared))
-        except Disconnected as ended:
-            found.faults.append(Fault("platform.closed", "a session that stays open", str(ended)))
-        except TimeoutError:
-            found.faults.append(Fault("suite.timeout", f"a check to end within {MAX_CHECK_S:g} s", "it did not"))
+            found, status = await _attempt(job, await _connect(connect, clock), clock, options)
+        except ConnectFailed as refused:
+            if not may_fail_to_connect:
+                raise
+            found, status = Findings(), None
+            found.faults.append(Fault("session.connect", "a connection for each check", str(refused)))
+            break
+        if not _no_room(found) or clock.now() - start >= ROOM_S:
+            break
+        await clock.sleep_until(clock.now() + ROOM_EVERY_S)
     grade = found.grades.get("truncate")
     if options.strict and grade in BAD_TRUNCATES:
         expected = "the truncate to be acknowledged where it was asked for, or at the end of the audio"
@@ -196,6 +185,33 @@ async def _run(
             "microphoneLateMs": found.late_ms,
         },
     )
+
+
+async def _attempt(
+    job: Job, transport: Transport, clock: Clock, options: SuiteOptions
+) -> tuple[Findings, Status | None]:
+    """One session of a check: what it found, and its status if that is more than whether there were faults."""
+    probe = Probe(transport, clock, options.limits)
+    found = probe.found
+    try:
+        async with asyncio.timeout(MAX_CHECK_S), probe:
+            await RUNS[job.check.id](probe, job.turn_detection)
+    except CheckFailed as failed:
+        found.faults.append(failed.fault)
+    except Unsupported as declared:
+        found.notes.append(str(declared))
+        return found, "unsupported"
+    except Disconnected as ended:
+        found.faults.append(Fault("platform.closed", "a session that stays open", str(ended)))
+    except TimeoutError:
+        found.faults.append(Fault("suite.timeout", f"a check to end within {MAX_CHECK_S:g} s", "it did not"))
+    return found, None
+
+
+def _no_room(found: Findings) -> bool:
+    """Whether the engine turned the session away in the WebSocket: an `error` in place of a session, and a close."""
+    came = [line.event.get("type") for line in found.log if line.way == "came"]
+    return came == ["error"] and any(fault.rule == "platform.closed" for fault in found.faults)
 
 
 async def _connect(connect: Connect, clock: Clock) -> Transport:

@@ -178,12 +178,12 @@ class NumberAsText(ScriptedEngine):
 
 @breaks("silent_tool", "silent_tool.unasked")
 class AnswersContext(ScriptedEngine):
-    """A context item is answered aloud."""
+    """A context item is answered aloud, after some thought."""
 
     async def create_item(self, item: Event) -> None:
         await super().create_item(item)
         if item["type"] == "message":
-            await self.open_response(spoken=True)
+            self.start(self.spoken_reply())
 
 
 @breaks("silent_tool", "silent_tool.item")
@@ -203,6 +203,36 @@ class ImageIgnored(ScriptedEngine):
 
     def see(self, url: str) -> str | None:
         return None
+
+
+@breaks("image_context", "image_context.seen")
+class TakesTheFirst(ScriptedEngine):
+    """Does not look, and takes the first option."""
+
+    def see(self, url: str) -> str | None:
+        return "green"
+
+
+@breaks("image_context", "image_context.seen")
+class AlmostRed(ScriptedEngine):
+    """Answers in another case than the option's."""
+
+    def see(self, url: str) -> str | None:
+        return "Red"
+
+
+@breaks("image_context", "image_context.item")
+class SecondItemUndone(ScriptedEngine):
+    """conversation.item.done comes for the first context item only."""
+
+    items_seen = 0
+
+    async def add_item(self, item: Event) -> None:
+        self.items_seen += 1
+        if self.items_seen == 1 or item.get("type") != "message":
+            await super().add_item(item)
+        else:
+            await self.emit("conversation.item.added", item=item)
 
 
 @breaks("image_context", "platform.error")

@@ -32,10 +32,10 @@ class CreatedWithoutSession(Filtered):
 
 @breaks("handshake", "platform.first_event")
 class SpeaksFirst(ScriptedEngine):
-    """Another event comes before session.created."""
+    """session.updated comes before session.created."""
 
     async def created(self) -> None:
-        await self.emit("rate_limits.updated", rate_limits=[])
+        await self.emit("session.updated", session=self.session)
         await super().created()
 
 

@@ -76,6 +76,39 @@ class EndsTooEarly(ScriptedEngine):
         await super().emit_stopped(self.began_ms, item_id)
 
 
+@breaks("engine_turn", "engine_turn.end_position")
+class EndByWallClock(ScriptedEngine):
+    """audio_end_ms is the time of day."""
+
+    async def emit_stopped(self, ms: int, item_id: str) -> None:
+        await super().emit_stopped(int(self.clock.now() * 1000), item_id)
+
+
+@breaks("engine_turn", "platform.turn_order")
+class BeginsTwice(ScriptedEngine):
+    """speech_started comes twice, with another id, in one turn."""
+
+    async def emit_started(self, ms: int, item_id: str) -> None:
+        await super().emit_started(ms, self.new_id("item"))
+        await super().emit_started(ms, item_id)
+
+
+@breaks("engine_turn", "platform.json")
+class NestsTooDeep(ScriptedEngine):
+    """An event is nested a thousand deep."""
+
+    async def keep_turn(self, item_id: str) -> None:
+        await self.transport.send('{"type":"x","deep":' + "[" * 1_000 + "]" * 1_000 + "}")
+        await super().keep_turn(item_id)
+
+
+@breaks("engine_turn", "platform.created_first")
+class IdsAreObjects(Filtered):
+    """response_id is an object."""
+
+    CHANGED: ClassVar[Mapping[str, Event]] = {"response.output_audio.delta": {"response_id": {"id": 1}}}
+
+
 @breaks("engine_turn", "engine_turn.turn_id")
 class CommitsAnotherTurn(ScriptedEngine):
     """The turn is committed under a new id."""
@@ -91,7 +124,7 @@ class NeverCommits(Filtered):
     DROPPED = ("input_audio_buffer.committed",)
 
 
-@breaks("engine_turn", "platform.beta_event")
+@breaks("engine_turn", "engine_turn.item")
 class BetaItems(Filtered):
     """conversation.item.created, the beta's name, in place of added."""
 

@@ -1,0 +1,1 @@
+"""Migrations, one small named step each (alembic)."""
