@@ -72,11 +72,15 @@ async def _tunnel(port: int, found: tuple[Program, str], *, once: bool) -> bool:
         print(
             f"public URL: {url}\n  model endpoint: {url}/v1\n  voice engine: {url.replace('https', 'wss', 1)}/v1/realtime"
         )
-        passed = await _check(f"{url}/v1/", key_for(target) or "")
-        if once or not passed:
-            return passed
-        print("The tunnel is open. Stop with Ctrl-C.", flush=True)
-        await _drained(process)
+        draining = asyncio.create_task(_drained(process), name="tunnel program")  # so that it is never held up
+        try:
+            passed = await _check(f"{url}/v1/", key_for(target) or "")
+            if once or not passed:
+                return passed
+            print("The tunnel is open. Stop with Ctrl-C.", flush=True)
+            await draining
+        finally:
+            draining.cancel()
     return True
 
 
@@ -132,7 +136,7 @@ async def _url_of(program: Program, process: asyncio.subprocess.Process) -> str:
 
 
 async def _drained(process: asyncio.subprocess.Process) -> None:
-    """Reads on, so that the program is never held up, until it ends."""
+    """Reads what the program says, until it ends."""
     async for _ in _lines(process):
         pass
 

@@ -74,7 +74,7 @@ class ChatEndpoint:
         self._desks = {name: DecisionDesk(served.at_once) for name, served in minds.items()}
 
     def routes(self) -> list[BaseRoute]:
-        """Both, also at the root that some clients are given."""
+        """All of them, below /v1."""
         return [
             Route("/v1/models", self.models),
             Route("/v1/models/{name:path}", self.model),
@@ -146,7 +146,7 @@ class ChatEndpoint:
             # A connection test: one token is no room for a call, and is not worth a mind's time.
             return Decision(None, "", "length", MindUsage(0, 0, 0), 0, ())
         async with self._desks[name].turn(deadline):
-            return await decide(served.mind, await _readable(served, request), deadline)
+            return await decide(served.mind, await _readable(served, request, deadline), deadline)
 
     async def _spoken(
         self, name: str, served: ServedMind, asked: ChatAsked, deadline: float, entry: Json, start: float
@@ -156,7 +156,7 @@ class ChatEndpoint:
         usage, reason = MindUsage(0, 0, 0), "stop"
         try:
             async with self._desks[name].turn(deadline):
-                request = await _readable(served, asked.request)
+                request = await _readable(served, asked.request, deadline)
                 yield stamp.event({"role": "assistant", "content": ""})
                 async with aclosing(served.mind.complete(request, deadline)) as chunks:
                     async for chunk in chunks:
@@ -227,15 +227,23 @@ async def _body(request: Request) -> bytes:
     return b"".join(parts)
 
 
-async def _readable(served: ServedMind, request: ChatRequest) -> ChatRequest:
-    """The request as this mind can read it: images told in words to one that does not see."""
+async def _readable(served: ServedMind, request: ChatRequest, deadline: float) -> ChatRequest:
+    """The request as this mind can read it: images told in words to one that does not see. Raises MindError."""
     request = replace(request, question=last_words(request.messages))
     if served.look is None:
         return request
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await _told_in_words(request, served.look)
+    except TimeoutError:
+        raise MindError("the images could not be looked at in time", code="deadline") from None
+
+
+async def _told_in_words(request: ChatRequest, look: Look) -> ChatRequest:
     messages: list[ChatMessage] = []
     for message in request.messages:
         told = [
-            f"Image {number} of {len(message.images)} (as a simple program describes it): {await served.look(url)}"
+            f"Image {number} of {len(message.images)} (as a simple program describes it): {await look(url)}"
             for number, url in enumerate(message.images, 1)
         ]
         messages.append(replace(message, text="\n".join([*told, message.text]), images=()) if told else message)

@@ -41,11 +41,12 @@ from realtime_harness.conformance.voice.study import (
     WEATHER,
     WEATHER_TOOL,
     colour_question,
-    forced,
     picture_screen,
     scale_question,
     story_request,
 )
+from realtime_harness.hyperstudy.client_events import silent_answer
+from realtime_harness.hyperstudy.contract import VoiceTool
 
 QUIET_MS = 600  # of the room before somebody speaks
 INTO_THE_ANSWER_MS = 400
@@ -392,7 +393,7 @@ async def image_context(probe: Probe, requested: Event) -> None:
         probe.expect(seen == "red", f"{check}.seen", f"the answer 'red' of {list(COLOURS)}", f"came {seen!r}")
 
 
-async def _answer_silently(probe: Probe, check: str, items: list[Event], tool: str) -> dict[str, Any] | None:
+async def _answer_silently(probe: Probe, check: str, items: list[Event], tool: VoiceTool) -> dict[str, Any] | None:
     """Sends the items and asks for a silent answer by that tool; the arguments of its one call."""
     start = probe.mark()
     for item in items:
@@ -407,7 +408,7 @@ async def _answer_silently(probe: Probe, check: str, items: list[Event], tool: s
         within_ms=probe.limits.no_reply_window_ms,
     )
     since = probe.mark()
-    sent_at = await probe.send(type="response.create", response=forced(tool))
+    sent_at = await probe.send(**silent_answer(tool))
     response_id = await reply_began(probe, check, since)
     done = await reply_ended(probe, check, response_id)
     probe.timing("response.create to response.done", sent_at, done.at)

@@ -60,8 +60,3 @@ def colour_question() -> Event:
     options = "\n".join(f"- {colour}" for colour in COLOURS)
     text = f"Question: Which colour fills the picture?\nOptions:\n{options}\nRespond with the exact text of one option."
     return to_item(Asked("answer_choice", text, during_video=False))
-
-
-def forced(tool: str) -> Event:
-    """A `response.create` for a silent answer by that tool (HRP 0.2.0, "Answering questions")."""
-    return {"output_modalities": ["text"], "tool_choice": {"type": "function", "name": tool}}
