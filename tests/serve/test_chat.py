@@ -33,6 +33,16 @@ SUBMIT = {
     },
 }
 ASKED = {"messages": [{"role": "user", "content": "How warm was it? Respond with a number between 0 and 100."}]}
+
+
+def schema(value: Any) -> dict:
+    """A tool whose one argument has that schema."""
+    return {
+        "type": "function",
+        "function": {"name": "t", "parameters": {"type": "object", "properties": {"value": value}}},
+    }
+
+
 Answer = Callable[[ChatRequest, int], list[ChatChunk] | MindError]
 
 
@@ -240,6 +250,10 @@ def test_links_to_images_are_not_followed() -> None:
         ({"messages": ["hello"]}, "messages[0]"),
         ({**ASKED, "tools": [{"type": "function", "function": {}}]}, "tools[0].function.name"),
         ({**ASKED, "tools": [SUBMIT], "tool_choice": {"function": {"name": "other"}}}, "tool_choice"),
+        ({**ASKED, "tools": [schema({"type": "number", "minimum": "0"})]}, "tools[0].function.parameters"),
+        ({**ASKED, "tools": [schema([])]}, "tools[0].function.parameters"),
+        ({**ASKED, "tools": [schema({"enum": 5})]}, "tools[0].function.parameters"),
+        ({**ASKED, "tools": [schema({"anyOf": [7]})]}, "tools[0].function.parameters"),
         ({**ASKED, "max_tokens": 0}, "max_tokens"),
         ({**ASKED, "temperature": "hot"}, "temperature"),
     ],

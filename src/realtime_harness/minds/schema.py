@@ -23,6 +23,36 @@ _NUMBER_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
 
 
+def nonsense(schema: Any, where: str = "parameters", depth: int = 0) -> str | None:
+    """What is wrong with a schema that a client sent, as a sentence; None where every keyword has a value of its kind."""
+    if isinstance(schema, bool):
+        return None
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        return f"{where} must be an object" + (f", nested at most {MAX_DEPTH} deep" if depth > MAX_DEPTH else "")
+    rules = cast(Schema, schema)
+    for name in (*_NUMBER_BOUNDS, *_LENGTHS, "multipleOf", "minProperties", "maxProperties"):
+        if name in rules and not _is(rules[name], "number"):
+            return f"{where}.{name} must be a number"
+    for name in ("required", "enum", "anyOf", "oneOf", "allOf"):
+        if name in rules and not isinstance(rules[name], list):
+            return f"{where}.{name} must be a list"
+    if any(not isinstance(name, str) for name in rules.get("required", ())):
+        return f"{where}.required must be a list of names"
+    if not isinstance(rules.get("pattern", ""), str):
+        return f"{where}.pattern must be text"
+    properties: Any = rules.get("properties", {})
+    if not isinstance(properties, Mapping):
+        return f"{where}.properties must be an object"
+    below = [(f"{where}.properties.{name}", each) for name, each in cast(Schema, properties).items()]
+    below += [
+        (f"{where}.{name}", rules[name])
+        for name in ("items", "additionalProperties", "not")
+        if name in rules and not isinstance(rules[name], list)
+    ]
+    below += [(f"{where}.{name}", each) for name in ("anyOf", "oneOf", "allOf") for each in rules.get(name, ())]
+    return next((found for place, each in below if (found := nonsense(each, place, depth + 1))), None)
+
+
 def faults(value: Any, schema: Any, root: Schema | None = None, where: str = "arguments", depth: int = 0) -> list[str]:
     """What is wrong with `value`, as sentences; empty if it is valid. Unknown keywords allow everything."""
     if schema is True or depth > MAX_DEPTH * 2:

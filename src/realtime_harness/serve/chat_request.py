@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 from realtime_harness.errors import InvalidEvent
 from realtime_harness.minds.mind import ChatMessage, ChatRequest, ChatTool, ToolCall, ToolChoice, ToolName
+from realtime_harness.minds.schema import nonsense
 from realtime_harness.realtime.wire import Json
 
 DEFAULT_TOKENS = 512
@@ -129,6 +130,8 @@ def _tool(value: Any, where: str) -> ChatTool:
         raise _wrong(f"{where}.function.name", "a name", repr(name)[:40])
     parameters = function.get("parameters")
     given = cast("Json", parameters) if isinstance(parameters, dict) else {}
+    if (wrong := nonsense(given)) is not None:
+        raise _wrong(f"{where}.function.parameters", "a JSON schema", wrong)
     return ChatTool(name, str(function.get("description") or ""), given)
 
 
