@@ -167,11 +167,14 @@ def main() -> None:
     options.add_argument("--report", type=Path)
     chosen = options.parse_args()
     lines = [f"Mind {chosen.mind}; {machine()}; {datetime.datetime.now(datetime.UTC):%Y-%m-%d}; n = {chosen.n}."]
+    print(lines[0], flush=True)
     with serve(chosen.mind, RTH_LOCAL_CAPACITY=str(max(2, chosen.most))) as server:
         lines.append(f"\nReady after {server.ready_s:.1f} s; {server.memory_mib():.0f} MiB resident when ready.")
         for count in (1, 2):
             figures = asyncio.run(measure(server, count, chosen.n))
-            lines += table(f"{count} call{'s at once' if count > 1 else ''}", figures)
+            seen = table(f"{count} call{'s at once' if count > 1 else ''}", figures)
+            print("\n".join(seen), flush=True)  # as it is seen: a long run that is stopped has still said something
+            lines += seen
         lines += ["", "| calls at once | first audio, median ms | silence in mid-answer, median ms |", "|---|---|---|"]
         lines += [
             f"| {n} | {first:.0f} | {gap:.0f} |" for n, first, gap in asyncio.run(calls_that_fit(server, chosen.most))

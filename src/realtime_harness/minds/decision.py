@@ -41,7 +41,7 @@ MAX_PAUSE_S = 8.0
 NO_DECISION = "no_decision"
 _MODELS_OWN = frozenset({"bad_answer", "invalid_arguments", "mind_failed"})  # what the model said, not its server
 _HOPELESS = frozenset({"http_401", "http_403", "http_404", "context_length_exceeded", "closed", "no_tool"})
-_ONE_BY_ONE = ("functions.", "tools.", "tool_", "function_")
+_NAMESPACES = ("functions.", "tools.", "tool_", "function_")
 
 
 @dataclass(slots=True)
@@ -232,7 +232,7 @@ def _firm(request: ChatRequest) -> Literal["required"] | ToolName:
 
 def _named(name: str, tools: Sequence[ChatTool]) -> ChatTool | None:
     """The tool that is meant by a name: exactly, or but for its case, marks and a namespace before it."""
-    wanted = {name, *(name.removeprefix(prefix) for prefix in _ONE_BY_ONE)}
+    wanted = {name, *(name.removeprefix(prefix) for prefix in _NAMESPACES)}
     for tool in tools:
         if tool.name in wanted:
             return tool
